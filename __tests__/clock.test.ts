@@ -1,0 +1,219 @@
+import { getEventListeners } from "node:events";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { type Clock, FakeClock, systemClock } from "../src/index.js";
+
+describe("systemClock", () => {
+  afterEach(() => vi.useRealTimers());
+
+  it("shows the machine's time", () => {
+    const before = Date.now();
+    const shown = systemClock.now().getTime();
+    expect(shown).toBeGreaterThanOrEqual(before);
+    expect(shown).toBeLessThanOrEqual(Date.now());
+  });
+
+  it("never sleeps too short", async () => {
+    for (const ms of [0, 1, 2.5, 7]) {
+      const start = systemClock.monotonic();
+      await systemClock.sleep(ms);
+      expect(systemClock.monotonic() - start).toBeGreaterThanOrEqual(ms);
+    }
+  });
+
+  it("lets other work go first, however short the sleep", async () => {
+    let worked = false;
+    setImmediate(() => (worked = true));
+    await systemClock.sleep(1);
+    await systemClock.sleep(0);
+    expect(worked).toBe(true);
+  });
+
+  it("sleeps beyond the longest timer there is", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    const days = 60;
+    let awake = false;
+    const sleeping = systemClock.sleep(days * 86_400_000).then(() => (awake = true));
+    for (let day = 0; day < days; day++) {
+      expect(awake).toBe(false);
+      await vi.advanceTimersByTimeAsync(86_400_000);
+    }
+    await sleeping;
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("gives its timer back when aborted", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    const controller = new AbortController();
+    const sleeping = systemClock.sleep(1000, controller.signal);
+    expect(vi.getTimerCount()).toBe(1);
+    controller.abort();
+    await expect(sleeping).rejects.toThrow("aborted");
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("rejects a sleep that is not a number", async () => {
+    await expect(systemClock.sleep(Number.NaN)).rejects.toThrow(RangeError);
+  });
+});
+
+describe.each<[string, () => Clock]>([
+  ["systemClock", () => systemClock],
+  ["FakeClock", () => new FakeClock()],
+])("%s.sleep", (_, make) => {
+  it("rejects with the signal's reason when aborted, and at once when it was before", async () => {
+    const clock = make();
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const sleeping = clock.sleep(60_000, controller.signal);
+    controller.abort(reason);
+    await expect(sleeping).rejects.toBe(reason);
+    await expect(clock.sleep(60_000, controller.signal)).rejects.toBe(reason);
+  });
+
+  it("leaves no listener behind, woken or aborted", async () => {
+    const clock = make();
+    const controller = new AbortController();
+    const woken = clock.sleep(1, controller.signal);
+    if (clock instanceof FakeClock) await clock.advance(1);
+    await woken;
+    expect(getEventListeners(controller.signal, "abort")).toEqual([]);
+
+    const aborted = clock.sleep(60_000, controller.signal);
+    expect(getEventListeners(controller.signal, "abort")).toHaveLength(1);
+    controller.abort();
+    await aborted.catch(() => undefined);
+    expect(getEventListeners(controller.signal, "abort")).toEqual([]);
+  });
+});
+
+describe("FakeClock", () => {
+  it("stands still until it is moved", async () => {
+    const clock = new FakeClock("2026-03-01T00:00:00Z");
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([clock.now(), clock.monotonic()]).toEqual([new Date("2026-03-01T00:00:00Z"), 0]);
+  });
+
+  it("moves both clocks forward by a duration or to an instant", async () => {
+    const clock = new FakeClock("2026-03-01T00:00:00Z");
+    await clock.advance("90s");
+    expect([clock.time(), clock.monotonic()]).toEqual(["00:01:30", 90_000]);
+    await clock.advance(500);
+    await clock.advanceTo("2026-03-01T01:00:00Z");
+    expect([clock.time(), clock.monotonic()]).toEqual(["01:00", 3_600_000]);
+  });
+
+  it("wakes sleepers in the order of their times, each at its own, equal ones as they came", async () => {
+    const clock = new FakeClock();
+    const woken: string[] = [];
+    for (const [name, duration] of [
+      ["late", "30s"],
+      ["first", "10s"],
+      ["second", "10s"],
+      ["soon", "5s"],
+    ] as const) {
+      void clock.sleep(duration).then(() => woken.push(`${name} ${clock.time()}`));
+    }
+    await clock.advance("1m");
+    expect(woken).toEqual(["soon 00:00:05", "first 00:00:10", "second 00:00:10", "late 00:00:30"]);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it("lets a woken sleeper act, and sleep again, before time goes on", async () => {
+    const clock = new FakeClock();
+    const starts: string[] = [];
+    const loop = (async () => {
+      for (let i = 0; i < 3; i++) {
+        starts.push(clock.time());
+        await clock.sleep("10m");
+      }
+    })();
+    await clock.advance("31m");
+    await loop;
+    expect(starts).toEqual(["00:00", "00:10", "00:20"]);
+  });
+
+  it("wakes nobody who sleeps longer", async () => {
+    const clock = new FakeClock();
+    let awake = false;
+    void clock.sleep("10m").then(() => (awake = true));
+    await clock.advance("9m");
+    expect([awake, clock.sleeping]).toEqual([false, 1]);
+  });
+
+  it("ends a sleep of 0 ms at the next move, even by nothing", async () => {
+    const clock = new FakeClock();
+    let awake = false;
+    void clock.sleep(0).then(() => (awake = true));
+    await clock.advance(0);
+    expect(awake).toBe(true);
+  });
+
+  it("jumps on the wall in both directions without time passing or anybody waking", async () => {
+    const clock = new FakeClock("2026-03-01T12:00:00Z");
+    let awake = false;
+    void clock.sleep("1h").then(() => (awake = true));
+    clock.jump("25h");
+    expect([clock.now(), clock.monotonic()]).toEqual([new Date("2026-03-02T13:00:00Z"), 0]);
+    clock.jump("-26h");
+    expect(clock.now()).toEqual(new Date("2026-03-01T11:00:00Z"));
+    clock.jumpTo("2016-03-01T00:00:00Z");
+    await clock.advance("59m");
+    expect(awake).toBe(false);
+    await clock.advance("1m");
+    expect([awake, clock.now()]).toEqual([true, new Date("2016-03-01T01:00:00Z")]);
+  });
+
+  it("is not thrown off by a jump while it is being advanced", async () => {
+    const clock = new FakeClock("2026-03-01T12:00:00Z");
+    void clock.sleep("10m").then(() => clock.jump("-1h"));
+    await clock.advance("30m");
+    expect([clock.time(), clock.monotonic()]).toEqual(["11:30", 1_800_000]);
+  });
+
+  it.each([
+    ["00:15:00.000", "00:15"],
+    ["00:15:05.000", "00:15:05"],
+    ["00:15:05.250", "00:15:05.250"],
+    ["10:00:00.000", "10:00"],
+    ["00:15:00.250", "00:15:00.250"],
+  ])("shows %s as %s", (time, shown) => {
+    expect(new FakeClock(`2026-03-01T${time}Z`).time()).toBe(shown);
+  });
+
+  it("refuses what is no time, with words that help", async () => {
+    const clock = new FakeClock();
+    expect(() => new FakeClock("tomorrow")).toThrow(
+      'Not a time: "tomorrow". Expected a Date, an ISO time or milliseconds.',
+    );
+    expect(() => clock.jump("5x" as "5s")).toThrow(
+      'Not a duration: "5x". Expected milliseconds or text such as "5m".',
+    );
+    await expect(clock.advance("-5m")).rejects.toThrow(
+      'Cannot advance by "-5m": time passes forward, jump() sets it back.',
+    );
+    await expect(clock.advance(Infinity)).rejects.toThrow(RangeError);
+    await expect(clock.sleep("5x" as "5s")).rejects.toThrow(RangeError);
+  });
+
+  it("refuses to be advanced twice at once", async () => {
+    const clock = new FakeClock();
+    const first = clock.advance("1m");
+    await expect(clock.advance("1m")).rejects.toThrow(
+      "The clock is being advanced already: await that first.",
+    );
+    await first;
+    await clock.advance("1m");
+    expect(clock.time()).toBe("00:02");
+  });
+
+  it("tells of a loop of empty sleeps instead of hanging", async () => {
+    const clock = new FakeClock("2026-03-01T00:00:00Z");
+    const controller = new AbortController();
+    const loop = (async () => {
+      for (;;) await clock.sleep(0, controller.signal);
+    })();
+    await expect(clock.advance("1s")).rejects.toThrow("Sleeps of 0 ms never end at 00:00.");
+    controller.abort();
+    await expect(loop).rejects.toThrow("aborted");
+  });
+});

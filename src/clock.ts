@@ -1,0 +1,197 @@
+/**
+ * The Clock port, and the only module that reads real time or sets a timer.
+ * `systemClock` is the machine's time; `FakeClock` is time that moves only when a test moves it.
+ */
+import { type DurationText, durationMs } from "./duration.js";
+import { quote } from "./errors.js";
+
+export interface Clock {
+  /** The wall clock, which decides due times. It may jump in either direction. */
+  now(): Date;
+  /** Milliseconds from an arbitrary start, which measure durations. Never goes back. */
+  monotonic(): number;
+  /** Resolves after `ms` on the monotonic clock, never early; rejects with the signal's reason when aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** A longer delay makes `setTimeout` fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => new Date(),
+  monotonic: () => performance.now(),
+  sleep(ms, signal) {
+    return abortable(ms, signal, (wake) => {
+      const wakeAt = performance.now() + ms;
+      let timer: NodeJS.Timeout | undefined;
+      // Timers fire up to a millisecond early and reach only 2^31 ms, so each one re-checks what is left.
+      const rest = (leftMs: number): void => {
+        timer = setTimeout(check, Math.min(Math.ceil(leftMs), LONGEST_TIMER_MS));
+      };
+      const check = (): void => {
+        const leftMs = wakeAt - performance.now();
+        if (leftMs <= 0) wake();
+        else rest(leftMs);
+      };
+      rest(ms);
+      return () => clearTimeout(timer);
+    });
+  },
+};
+
+/** What abortable sleeps share: `begin` arranges the waking and returns how to call it off. */
+function abortable(
+  ms: number,
+  signal: AbortSignal | undefined,
+  begin: (wake: () => void) => () => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (Number.isNaN(ms)) throw new RangeError("A sleep needs a number of milliseconds, got NaN.");
+    signal?.throwIfAborted();
+    const abort = (): void => {
+      callOff();
+      reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", abort, { once: true });
+    const callOff = begin(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    });
+  });
+}
+
+/** Milliseconds, or text such as `"31m"`; a leading minus is for jumps only. */
+export type Duration = number | DurationText;
+/** A `Date`, an ISO time, or milliseconds since 1970. */
+export type Instant = Date | string | number;
+
+interface Sleeper {
+  readonly wakeAt: number;
+  readonly wake: () => void;
+}
+
+/** So many sleepers woken without time passing means that something sleeps for 0 ms in a loop. */
+const WAKES_WITHOUT_PROGRESS = 100_000;
+
+/** A clock for tests: it stands still until moved, and wakes sleepers in the order of their times. */
+export class FakeClock implements Clock {
+  #wallMs: number;
+  #monotonicMs = 0;
+  #moving = false;
+  /** In the order they went to sleep, which breaks ties between equal times. */
+  readonly #sleepers = new Set<Sleeper>();
+
+  constructor(startsAt: Instant = "2026-01-01T00:00:00Z") {
+    this.#wallMs = instantMs(startsAt);
+  }
+
+  now(): Date {
+    return new Date(this.#wallMs);
+  }
+
+  monotonic(): number {
+    return this.#monotonicMs;
+  }
+
+  /** The UTC time of day as short as it can be said: `"00:15"`, `"00:15:05"`, `"00:15:05.250"`. */
+  time(): string {
+    return this.now()
+      .toISOString()
+      .slice(11, -1)
+      .replace(/(:00)?\.000$/, "");
+  }
+
+  /** How many sleeps are under way. */
+  get sleeping(): number {
+    return this.#sleepers.size;
+  }
+
+  /** Resolves when the clock has been moved far enough; a sleep of 0 ms ends at the next move, even `advance(0)`. */
+  async sleep(duration: Duration, signal?: AbortSignal): Promise<void> {
+    const ms = signedMs(duration);
+    await abortable(ms, signal, (wake) => {
+      const sleeper: Sleeper = { wakeAt: this.#monotonicMs + Math.max(0, ms), wake };
+      this.#sleepers.add(sleeper);
+      return () => this.#sleepers.delete(sleeper);
+    });
+  }
+
+  /** Moves both clocks forward, waking each sleeper at its own time and letting it act before time goes on. */
+  async advance(duration: Duration): Promise<void> {
+    const ms = signedMs(duration);
+    if (!(ms >= 0 && ms < Infinity)) {
+      throw new RangeError(`Cannot advance by ${quote(duration)}: time passes forward, jump() sets it back.`);
+    }
+    if (this.#moving) throw new Error("The clock is being advanced already: await that first.");
+    this.#moving = true;
+    try {
+      await this.#moveTo(this.#monotonicMs + ms);
+    } finally {
+      this.#moving = false;
+    }
+  }
+
+  /** Advances until the wall clock shows `at`. */
+  async advanceTo(at: Instant): Promise<void> {
+    await this.advance(instantMs(at) - this.#wallMs);
+  }
+
+  /** Sets the wall clock forward or back, as an administrator or NTP does: no time passes and no sleeper wakes. */
+  jump(duration: Duration): void {
+    this.jumpTo(this.#wallMs + signedMs(duration));
+  }
+
+  /** Sets the wall clock to `at`: no time passes and no sleeper wakes. */
+  jumpTo(at: Instant): void {
+    this.#wallMs = instantMs(at);
+  }
+
+  async #moveTo(monotonicMs: number): Promise<void> {
+    let wakes = 0;
+    await settle();
+    for (let next = this.#nextSleeper(); next !== undefined && next.wakeAt <= monotonicMs;) {
+      wakes = next.wakeAt > this.#monotonicMs ? 0 : wakes + 1;
+      if (wakes > WAKES_WITHOUT_PROGRESS) throw new Error(`Sleeps of 0 ms never end at ${this.time()}.`);
+      this.#pass(next.wakeAt);
+      this.#sleepers.delete(next);
+      next.wake();
+      await settle();
+      next = this.#nextSleeper();
+    }
+    this.#pass(monotonicMs);
+    await settle();
+  }
+
+  #nextSleeper(): Sleeper | undefined {
+    let first: Sleeper | undefined;
+    for (const sleeper of this.#sleepers)
+      if (first === undefined || sleeper.wakeAt < first.wakeAt) first = sleeper;
+    return first;
+  }
+
+  #pass(untilMonotonicMs: number): void {
+    this.#wallMs += untilMonotonicMs - this.#monotonicMs;
+    this.#monotonicMs = untilMonotonicMs;
+  }
+}
+
+/** Lets every promise that can continue without time passing do so. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function signedMs(duration: Duration): number {
+  if (typeof duration === "number") return duration;
+  const back = duration.startsWith("-");
+  const ms = durationMs(back ? duration.slice(1) : duration);
+  if (ms === undefined)
+    throw new RangeError(`Not a duration: ${quote(duration)}. Expected milliseconds or text such as "5m".`);
+  return back ? -ms : ms;
+}
+
+function instantMs(instant: Instant): number {
+  const ms = new Date(instant).getTime();
+  if (Number.isNaN(ms))
+    throw new RangeError(`Not a time: ${quote(instant)}. Expected a Date, an ISO time or milliseconds.`);
+  return ms;
+}

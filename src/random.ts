@@ -1,0 +1,18 @@
+/** The Random port: the only place that draws real randomness, and a seeded source for what must be repeatable. */
+
+/** Answers a number in [0, 1). */
+export type Random = () => number;
+
+export const systemRandom: Random = () => Math.random();
+
+/** A repeatable source: the same seed gives the same numbers, on every machine. */
+export function seededRandom(seed: number): Random {
+  // A Weyl sequence through a 32-bit integer mixer: small and fast, good enough for jitter and tests, not for secrets.
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x9e3779b9) | 0;
+    let mixed = Math.imul(state ^ (state >>> 16), 0x21f0aaad);
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+    return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
+  };
+}
