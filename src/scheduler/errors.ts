@@ -1,0 +1,75 @@
+/** The errors of the scheduler layer, one class per decision a caller can make. */
+import { RotaError, type RotaErrorOptions } from "../errors.js";
+import type { CronFieldName } from "./cron-expression.js";
+
+export type SchedulerErrorCode =
+  | "CRON_PARSE_ERROR"
+  | "INTERVAL_PARSE_ERROR"
+  | "INVALID_ARGUMENT"
+  | "INVALID_SCHEDULE"
+  | "INVALID_STATE"
+  | "UNKNOWN_TIMEZONE";
+
+export class SchedulerError extends RotaError {
+  declare readonly code: SchedulerErrorCode;
+
+  // oxlint-disable-next-line no-useless-constructor -- narrows the codes a subclass may use
+  constructor(message: string, options: RotaErrorOptions<SchedulerErrorCode>) {
+    super(message, options);
+  }
+}
+SchedulerError.prototype.name = "SchedulerError";
+
+/** The text is not `{positive integer}{s|m|h|d}`. */
+export class IntervalParseError extends SchedulerError {
+  readonly interval: string;
+
+  constructor(message: string, interval: string) {
+    super(message, { code: "INTERVAL_PARSE_ERROR" });
+    this.interval = interval;
+  }
+}
+IntervalParseError.prototype.name = "IntervalParseError";
+
+/** The text is not a cron expression, or one that never matches. */
+export class CronParseError extends SchedulerError {
+  readonly expression: string;
+  /** The field at fault; `undefined` when it is the expression as a whole. */
+  readonly field: CronFieldName | undefined;
+  /** A correct expression close to what was probably meant. */
+  readonly example: string;
+
+  constructor(
+    message: string,
+    fault: { expression: string; field?: CronFieldName | undefined; example: string },
+  ) {
+    super(message, { code: "CRON_PARSE_ERROR" });
+    this.expression = fault.expression;
+    this.field = fault.field;
+    this.example = fault.example;
+  }
+}
+CronParseError.prototype.name = "CronParseError";
+
+/** The name is not a time zone this Node knows. */
+export class TimezoneError extends SchedulerError {
+  readonly timezone: string;
+
+  constructor(message: string, timezone: string, cause: unknown) {
+    super(message, { code: "UNKNOWN_TIMEZONE", cause });
+    this.timezone = timezone;
+  }
+}
+TimezoneError.prototype.name = "TimezoneError";
+
+/** A schedule that contradicts itself or has a value out of range, refused when it is defined. */
+export class ScheduleDefinitionError extends SchedulerError {
+  /** The key at fault, as the configuration spells it. */
+  readonly key: string;
+
+  constructor(message: string, key: string) {
+    super(message, { code: "INVALID_SCHEDULE" });
+    this.key = key;
+  }
+}
+ScheduleDefinitionError.prototype.name = "ScheduleDefinitionError";
