@@ -1,0 +1,32 @@
+/** The scheduler's public surface, name by name. */
+export {
+  isValidCronExpression,
+  nextCronRun,
+  nextCronRuns,
+  parseCronExpression,
+  previousCronRun,
+} from "./cron.js";
+export type { CronExpression, CronFieldName, NthWeekday, TimeMask } from "./cron-expression.js";
+export {
+  CronParseError,
+  IntervalParseError,
+  ScheduleDefinitionError,
+  SchedulerError,
+  type SchedulerErrorCode,
+  TimezoneError,
+} from "./errors.js";
+export { type Plan, type PlanInput, planNextRun } from "./governor.js";
+export { calculateNextTrigger, isScheduleDue, type NextTriggerOptions, parseInterval } from "./interval.js";
+export { judgeSlot, type SlotInput, type SlotVerdict } from "./late-slot.js";
+export { recordOutcome, type RunOutcome } from "./run-outcome.js";
+export {
+  type ChatSchedule,
+  type CronSchedule,
+  type IntervalSchedule,
+  type OnceSchedule,
+  type RecurringSchedule,
+  type Schedule,
+  validateSchedule,
+  type WebhookSchedule,
+} from "./schedule.js";
+export type { PlanSource, ScheduleHint, ScheduleState, ScheduleStatePatch } from "../state/schedule-state.js";
