@@ -121,7 +121,12 @@ function randomInstant(random: Random, i: number): number {
 const MONTH_WORDS = ["jan", "FEB", "Mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const WEEKDAY_WORDS = ["SUN", "mon", "Tue", "wed", "thu", "fri", "sat"];
 
-export function randomExpression(random: Random): string {
+export function randomExpressions(count: number, seed: number): string[] {
+  const random = randomNumbers(seed);
+  return Array.from({ length: count }, () => randomExpression(random));
+}
+
+function randomExpression(random: Random): string {
   const fields = [
     randomField(random, 0, 59),
     randomField(random, 0, 23),

@@ -86,8 +86,9 @@ const TIMING_KEYS = new Set(Object.values(KEYS).flat());
 
 /** Throws the error that explains what is wrong; keys that have nothing to do with time are left to others. */
 export function validateSchedule(schedule: Schedule): void {
+  if (!Object.hasOwn(KEYS, schedule.type))
+    throw wrong("type", schedule.type, `one of ${Object.keys(KEYS).join(", ")}`);
   const allowed = KEYS[schedule.type];
-  if (allowed === undefined) throw wrong("type", schedule.type, `one of ${Object.keys(KEYS).join(", ")}`);
   for (const [key, value] of Object.entries(schedule)) {
     if (value !== undefined && TIMING_KEYS.has(key) && !allowed.includes(key)) {
       throw new ScheduleDefinitionError(

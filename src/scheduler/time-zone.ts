@@ -25,7 +25,7 @@ export interface TimeZone {
 }
 
 /** About a year, so that one search for clock changes serves a long time; a power of two, so that the index is exact. */
-const CHUNK_SECONDS = 2 ** 25;
+export const CHUNK_SECONDS: number = 2 ** 25;
 const CHUNKS_KEPT = 512;
 const ZONES_KEPT = 1024;
 /** The shortest stretch between two clock changes in the whole tz database is 3.99 days (Freetown, 1939). */
@@ -45,7 +45,9 @@ export function timeZone(name?: string): TimeZone {
 
 function openZone(name: string | undefined): TimeZone {
   const format = localTimeFormat(name);
-  return format.resolvedOptions().timeZone === "UTC" ? UTC : new IntlZone(format);
+  return format.resolvedOptions().timeZone === "UTC"
+    ? UTC
+    : new SearchedZone((utc) => offsetShown(format, utc));
 }
 
 function localTimeFormat(name: string | undefined): Intl.DateTimeFormat {
@@ -69,13 +71,24 @@ function localTimeFormat(name: string | undefined): Intl.DateTimeFormat {
   }
 }
 
-class IntlZone implements TimeZone {
-  readonly #format: Intl.DateTimeFormat;
+/** Reads the offset off the local time that a format shows. */
+function offsetShown(format: Intl.DateTimeFormat, utc: number): number {
+  const parts = format
+    .format(utc * 1000)
+    .split(/\D+/)
+    .map(Number);
+  const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = parts;
+  return Date.UTC(year, month - 1, day, hour, minute, second) / 1000 - utc;
+}
+
+/** A zone known only by asking for its offset at one instant after the other. */
+export class SearchedZone implements TimeZone {
+  readonly #offsetAt: (utc: number) => number;
   readonly #chunks = new BoundedCache<number, readonly OffsetSpan[]>(CHUNKS_KEPT);
   #latest: OffsetSpan = { start: 0, end: 0, offset: 0, resumedFrom: 0 };
 
-  constructor(format: Intl.DateTimeFormat) {
-    this.#format = format;
+  constructor(offsetAt: (utc: number) => number) {
+    this.#offsetAt = offsetAt;
   }
 
   spanAt(utc: number): OffsetSpan {
@@ -127,14 +140,5 @@ class IntlZone implements TimeZone {
     const between = this.#offsetAt(middle);
     this.#findChanges(from, before, middle, between, changes);
     this.#findChanges(middle, between, until, after, changes);
-  }
-
-  #offsetAt(utc: number): number {
-    const parts = this.#format
-      .format(utc * 1000)
-      .split(/\D+/)
-      .map(Number);
-    const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = parts;
-    return Date.UTC(year, month - 1, day, hour, minute, second) / 1000 - utc;
   }
 }

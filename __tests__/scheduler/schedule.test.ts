@@ -1,0 +1,127 @@
+import { describe, expect, it } from "vitest";
+import {
+  CronParseError,
+  IntervalParseError,
+  type Schedule,
+  ScheduleDefinitionError,
+  TimezoneError,
+  validateSchedule,
+} from "../../src/index.js";
+
+const validate = (schedule: object) => (): void => validateSchedule(schedule as Schedule);
+
+describe("validateSchedule", () => {
+  it.each([
+    { type: "interval", interval: "5m" },
+    { type: "interval", interval: "5m", anchor: "start", jitter: 10, min_interval: "1m", max_interval: "1m" },
+    {
+      type: "interval",
+      interval: "5m",
+      missed: "skip",
+      grace: "10s",
+      prompt: "not about time",
+      expression: undefined,
+    },
+    { type: "cron", expression: "0 9 * * 1-5", timezone: "Europe/London", missed: "once" },
+    { type: "cron", cron: "@daily", min_interval: "1m" },
+    { type: "once", at: "2026-03-01T09:00:00Z" },
+    { type: "once", at: "2026-03-01T09:00:00+05:45", grace: "1h" },
+    { type: "webhook" },
+    { type: "chat", prompt: "hello" },
+  ])("accepts %j", (schedule) => {
+    expect(validate(schedule)).not.toThrow();
+  });
+
+  it.each([
+    [{ type: "daily" }, "type", 'Invalid type "daily": expected one of interval, cron, once, webhook, chat'],
+    [{}, "type", "Invalid type undefined: expected one of interval, cron, once, webhook, chat"],
+    [
+      { type: "constructor" },
+      "type",
+      'Invalid type "constructor": expected one of interval, cron, once, webhook, chat',
+    ],
+    [
+      { type: "cron", expression: "@daily", interval: "5m" },
+      "interval",
+      "A schedule of type cron cannot have the key interval: remove it",
+    ],
+    [
+      { type: "interval", interval: "5m", cron: "@daily" },
+      "cron",
+      "A schedule of type interval cannot have the key cron: remove it",
+    ],
+    [
+      { type: "cron", expression: "@daily", cron: "@daily" },
+      "cron",
+      "A schedule has either expression or cron, which mean the same: remove one",
+    ],
+    [
+      { type: "cron", expression: "@daily", jitter: 5 },
+      "jitter",
+      "A schedule of type cron cannot have the key jitter: remove it",
+    ],
+    [
+      { type: "webhook", interval: "5m" },
+      "interval",
+      "A schedule of type webhook cannot have the key interval: remove it",
+    ],
+    [
+      { type: "interval", interval: "5m", anchor: "end" },
+      "anchor",
+      'Invalid anchor "end": expected "completion" or "start"',
+    ],
+    [
+      { type: "interval", interval: "5m", jitter: 11 },
+      "jitter",
+      "Invalid jitter 11: expected 0 to 10 percent",
+    ],
+    [
+      { type: "interval", interval: "5m", jitter: "5" },
+      "jitter",
+      'Invalid jitter "5": expected 0 to 10 percent',
+    ],
+    [
+      { type: "interval", interval: "5m", missed: "all" },
+      "missed",
+      'Invalid missed "all": expected "skip" or "once"',
+    ],
+    [
+      { type: "once" },
+      "at",
+      'Invalid at undefined: expected an ISO time with its offset, such as "2026-03-01T09:00:00Z"',
+    ],
+    [
+      { type: "once", at: "2026-03-01T09:00:00" },
+      "at",
+      'Invalid at "2026-03-01T09:00:00": expected an ISO time with its offset, such as "2026-03-01T09:00:00Z"',
+    ],
+    [
+      { type: "once", at: "tomorrow Z" },
+      "at",
+      'Invalid at "tomorrow Z": expected an ISO time with its offset, such as "2026-03-01T09:00:00Z"',
+    ],
+    [
+      { type: "cron", expression: "@daily", min_interval: "2m", max_interval: "1m" },
+      "min_interval",
+      'Invalid min_interval "2m": expected at most max_interval, which is "1m"',
+    ],
+  ])("refuses %j", (schedule, key, message) => {
+    expect(validate(schedule)).toThrow(ScheduleDefinitionError);
+    expect(validate(schedule)).toThrow(
+      expect.objectContaining({ key, message, code: "INVALID_SCHEDULE", name: "ScheduleDefinitionError" }),
+    );
+  });
+
+  it.each([
+    [{ type: "interval" }, IntervalParseError],
+    [{ type: "interval", interval: "0s" }, IntervalParseError],
+    [{ type: "interval", interval: "5m", grace: "5x" }, IntervalParseError],
+    [{ type: "interval", interval: "5m", min_interval: "-1s" }, IntervalParseError],
+    [{ type: "cron" }, CronParseError],
+    [{ type: "cron", expression: "0 0 30 2 *" }, CronParseError],
+    [{ type: "cron", expression: "@daily", timezone: "Mars/Olympus" }, TimezoneError],
+    [{ type: "cron", expression: "@daily", timezone: "" }, TimezoneError],
+  ])("refuses %j with the error of the value at fault", (schedule, expected) => {
+    expect(validate(schedule)).toThrow(expected);
+  });
+});
