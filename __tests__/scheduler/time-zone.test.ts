@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CHUNK_SECONDS, SearchedZone, timeZone, type TimeZone } from "../../src/scheduler/time-zone.js";
 import { clockChanges, wallClock } from "../oracle/cron-oracle.js";
