@@ -8,10 +8,6 @@ export class BoundedCache<Key, Value> {
     this.#limit = limit;
   }
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
   get(key: Key): Value | undefined {
     return this.#entries.get(key);
   }

@@ -1,30 +1,74 @@
-import { readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterEach, describe, expect, it, vi } from "vitest";
 
-const folder = new URL("../../examples/", import.meta.url);
+const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** What an example prints, run as a user runs it but with "rota" being the source. */
-async function printed(example: string): Promise<string> {
-  const lines: unknown[] = [];
-  vi.spyOn(console, "log").mockImplementation((line) => lines.push(line));
-  await import(new URL(example, folder).href);
+/** What a program prints, run as a user runs it but with "rota" being the source. */
+async function printedBy(file: string): Promise<string> {
+  const lines: string[] = [];
+  vi.spyOn(console, "log").mockImplementation((...words: unknown[]) => lines.push(words.join(" ")));
+  await import(pathToFileURL(file).href);
   return lines.join("\n");
 }
 
-describe("the examples", () => {
-  afterEach(() => vi.restoreAllMocks());
+/** What the programs in a document print, all of them together. */
+async function printedByDocument(name: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "rota-docs-"));
+  const programs = readFileSync(join(root, name), "utf8").matchAll(/^```js\n(.*?)^```$/gms);
+  let printed = "";
+  try {
+    for (const [index, [, program = ""]] of [...programs].entries()) {
+      const file = join(folder, `${index}.js`);
+      writeFileSync(file, program);
+      printed += `${await printedBy(file)}\n`;
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+  return printed;
+}
 
+afterEach(() => vi.restoreAllMocks());
+
+describe("the examples", () => {
   it("are all known here", () => {
-    expect(readdirSync(folder)).toEqual(["clock-change-night.js"]);
+    expect(readdirSync(join(root, "examples")).toSorted()).toEqual(["clock-change-night.js"]);
   });
 
   it("clock-change-night runs each schedule at its time and says why", async () => {
-    const night = await printed("clock-change-night.js");
+    const night = await printedBy(join(root, "examples/clock-change-night.js"));
     expect(night).toMatch(/^Sat, 20:00 GMT-5 {2}crawler {9}first-run$/m);
     expect(night).toMatch(/^Sat, 21:00 GMT-5 {2}inbox {11}ai-interval$/m);
     expect(night).toMatch(/^Sun, 03:00 GMT-4 {2}nightly-report {2}baseline-cron$/m); // 02:30 did not exist
     expect(night).toMatch(/^Sun, 04:00 GMT-4 {2}inbox {11}baseline-cron$/m);
     expect(night).toMatch(/^Sun, 03:02 GMT-4 {2}flaky-sync {6}baseline-interval, after 2 failed in a row$/m);
     expect(night).toContain("15 hours took no time at all.");
+  });
+});
+
+describe("the programs in the documentation", () => {
+  it.each([
+    [
+      "README.md",
+      "2026-03-08T07:00:00.000Z\n2026-03-09T06:30:00.000Z\n2026-03-10T06:30:00.000Z\n2026-03-01T12:20:00.000Z baseline-interval\n",
+    ],
+    ["docs/schedules.md", "\n"],
+    ["docs/plans.md", "\n"],
+    ["docs/fake-clock.md", "00:00 00:10 00:20\n"],
+    ["docs/architecture.md", ""],
+  ])("of %s work when pasted", async (name, printed) => {
+    expect(await printedByDocument(name)).toBe(printed);
+  });
+
+  it("are all known here", () => {
+    expect(readdirSync(join(root, "docs")).toSorted()).toEqual([
+      "architecture.md",
+      "fake-clock.md",
+      "plans.md",
+      "schedules.md",
+    ]);
   });
 });
