@@ -109,6 +109,7 @@ const SECTIONS = [
     contenders: {
       rota: (i) => nextCronRun(unseenText(i), instant(i), "UTC"),
       "croner, no timezone": (i) => new Cron(unseenText(i)).nextRun(instant(i)),
+      "cron-parser, parse alone": (i) => CronExpressionParser.parse(unseenText(i)),
     },
   },
   {

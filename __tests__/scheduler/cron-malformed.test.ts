@@ -36,6 +36,7 @@ const MALFORMED: readonly (readonly [text: unknown, field: CronFieldName | undef
   ["tz=utc 0 9 * * *", WHOLE, "use the schedule's timezone"],
   // shorthands
   ["@reboot", WHOLE, "known are @hourly @daily @midnight @weekly @monthly @yearly @annually"],
+  [" @reboot ", WHOLE, 'Unknown cron shorthand "@reboot"'],
   ["@", WHOLE, "Unknown cron shorthand"],
   ["@dayly", WHOLE, "Unknown cron shorthand"],
   ["@daily @daily", WHOLE, "Unknown cron shorthand"],

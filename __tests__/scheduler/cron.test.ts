@@ -143,6 +143,11 @@ describe("a fixed time", () => {
     ]);
   });
 
+  it("is found from far away too", () => {
+    expect(runs("30 2 8 3 *", 1, "2025-03-10T00:00:00Z", zone)).toEqual(["2026-03-08T07:00:00"]);
+    expect(runs("30 1 1 11 *", 1, "2025-11-10T00:00:00Z", zone)).toEqual(["2026-11-01T05:30:00"]);
+  });
+
   it("in a day that was skipped as a whole runs when the next day begins", () => {
     expect(runs("0 12 30 12 *", 1, "2011-12-01T00:00:00Z", "Pacific/Apia")).toEqual(["2011-12-30T10:00:00"]);
   });

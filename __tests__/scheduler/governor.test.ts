@@ -55,6 +55,12 @@ describe("planNextRun for an interval", () => {
     });
   });
 
+  it("refuses a now that is no time", () => {
+    expect(() => planNextRun({ now: new Date(Number.NaN), schedule, state: {} })).toThrow(
+      "Now is not a valid Date",
+    );
+  });
+
   it.each(["last_completed_at", "paused_until"])("refuses a state whose %s is no time", (key) => {
     const act = () =>
       planNextRun({ now: at("00:00:00"), schedule, state: { last_run_at: iso("00:00:00"), [key]: "soon" } });

@@ -141,6 +141,12 @@ describe("calculateNextTrigger", () => {
     expect(act).toThrow("Expected 0 to 10 percent");
   });
 
+  it("refuses a completion that is no time", () => {
+    expect(() => calculateNextTrigger(new Date(Number.NaN), "5m")).toThrow(
+      "The last completion is not a valid Date",
+    );
+  });
+
   it("refuses a bad interval even when the schedule never ran", () => {
     expect(() => calculateNextTrigger(null, "5x")).toThrow(IntervalParseError);
   });

@@ -26,6 +26,8 @@ describe("validateSchedule", () => {
     { type: "cron", cron: "@daily", min_interval: "1m" },
     { type: "once", at: "2026-03-01T09:00:00Z" },
     { type: "once", at: "2026-03-01T09:00:00+05:45", grace: "1h" },
+    { type: "once", at: "2028-02-29T23:30-08:00", missed: "once" },
+    { type: "once", at: "2026-03-01T09:00:00.125Z" },
     { type: "webhook" },
     { type: "chat", prompt: "hello" },
   ])("accepts %j", (schedule) => {
@@ -86,21 +88,6 @@ describe("validateSchedule", () => {
       'Invalid missed "all": expected "skip" or "once"',
     ],
     [
-      { type: "once" },
-      "at",
-      'Invalid at undefined: expected an ISO time with its offset, such as "2026-03-01T09:00:00Z"',
-    ],
-    [
-      { type: "once", at: "2026-03-01T09:00:00" },
-      "at",
-      'Invalid at "2026-03-01T09:00:00": expected an ISO time with its offset, such as "2026-03-01T09:00:00Z"',
-    ],
-    [
-      { type: "once", at: "tomorrow Z" },
-      "at",
-      'Invalid at "tomorrow Z": expected an ISO time with its offset, such as "2026-03-01T09:00:00Z"',
-    ],
-    [
       { type: "cron", expression: "@daily", min_interval: "2m", max_interval: "1m" },
       "min_interval",
       'Invalid min_interval "2m": expected at most max_interval, which is "1m"',
@@ -110,6 +97,25 @@ describe("validateSchedule", () => {
     expect(validate(schedule)).toThrow(
       expect.objectContaining({ key, message, code: "INVALID_SCHEDULE", name: "ScheduleDefinitionError" }),
     );
+  });
+
+  it.each([
+    undefined,
+    null,
+    1_772_355_600_000,
+    "tomorrow",
+    "2026-03-01",
+    "2026-03-01T09:00:00",
+    "2026-03-01 09:00:00Z",
+    "1 March 2026 09:00 Z",
+    "2026-02-30T09:00:00Z",
+    "2026-13-01T09:00:00Z",
+    "2026-03-01T25:00:00Z",
+    "2026-03-01T09:00:00Zzz",
+  ])("refuses a once schedule at %j", (at) => {
+    const expected = 'expected an ISO time with its offset, such as "2026-03-01T09:00:00Z"';
+    expect(validate({ type: "once", at })).toThrow(ScheduleDefinitionError);
+    expect(validate({ type: "once", at })).toThrow(`Invalid at ${JSON.stringify(at)}: ${expected}`);
   });
 
   it.each([

@@ -134,7 +134,7 @@ function splitFields(text: string): readonly string[] {
       `Cron expression ${quote(text)} sets a time zone: use the schedule's timezone key instead.`,
     );
   }
-  const fields = (trimmed.startsWith("@") ? expandShorthand(trimmed) : trimmed).split(/[ \t]+/);
+  const fields = (trimmed.startsWith("@") ? expandShorthand(text, trimmed) : trimmed).split(/[ \t]+/);
   if (fields.length === 5) fields.unshift("0");
   if (fields.length === 6) return fields;
   const count = fields.length === 1 ? "1 field" : `${fields.length} fields`;
@@ -145,11 +145,11 @@ function splitFields(text: string): readonly string[] {
   );
 }
 
-function expandShorthand(word: string): string {
+function expandShorthand(text: string, word: string): string {
   const expression = SHORTHANDS[word.toLowerCase()];
   if (expression !== undefined) return expression;
   const known = Object.keys(SHORTHANDS).join(" ");
-  throw parseError(word, `Unknown cron shorthand ${quote(word)}: known are ${known}.`, "@daily");
+  throw parseError(text, `Unknown cron shorthand ${quote(word)}: known are ${known}.`, "@daily");
 }
 
 /** A field on its way from text to values, with what an error needs to say about it. */

@@ -39,6 +39,7 @@ export function planNextRun(input: PlanInput<RecurringSchedule>): Plan;
 export function planNextRun(input: PlanInput): Plan | undefined;
 export function planNextRun({ now, schedule, state, random = () => 0 }: PlanInput): Plan | undefined {
   const nowMs = now.getTime();
+  if (Number.isNaN(nowMs)) throw new SchedulerError("Now is not a valid Date", { code: "INVALID_ARGUMENT" });
   const chosen = choose(nowMs, schedule, state, random);
   if (chosen === undefined) return undefined;
   const pausedUntilMs = timeOf(state, "paused_until");

@@ -61,6 +61,9 @@ export function calculateNextTrigger(
     });
   }
   if (lastCompletedAt === null) return now;
+  if (Number.isNaN(lastCompletedAt.getTime())) {
+    throw new SchedulerError("The last completion is not a valid Date", { code: "INVALID_ARGUMENT" });
+  }
   const dueMs = lastCompletedAt.getTime() + withJitter(intervalMs, jitterPercent, random);
   return new Date(Math.max(dueMs, now.getTime()));
 }

@@ -130,11 +130,18 @@ function validateCron(schedule: CronSchedule): void {
 }
 
 function validateOnce(schedule: OnceSchedule): void {
-  const hasOffset = typeof schedule.at === "string" && /(Z|[+-]\d\d:?\d\d)$/i.test(schedule.at);
-  if (!hasOffset || Number.isNaN(Date.parse(schedule.at))) {
+  if (!isIsoTime(schedule.at)) {
     throw wrong("at", schedule.at, 'an ISO time with its offset, such as "2026-03-01T09:00:00Z"');
   }
   validateMissed(schedule);
+}
+
+/** Stricter than `Date.parse`, which takes other notations, local time, and 30 February. */
+function isIsoTime(text: unknown): boolean {
+  const [, date] =
+    /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/.exec(String(text)) ?? [];
+  if (date === undefined || Number.isNaN(Date.parse(String(text)))) return false;
+  return new Date(date).toISOString().startsWith(date);
 }
 
 function validateLimits({ min_interval, max_interval }: Limits): void {
