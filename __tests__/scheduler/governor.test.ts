@@ -55,6 +55,16 @@ describe("planNextRun for an interval", () => {
     });
   });
 
+  it("names the baseline when a one-shot ties with it: the run would have come anyway", () => {
+    const hint = { next_run_at: iso("00:10:00"), expires_at: iso("23:00:00") };
+    const plan = planNextRun({
+      now: at("00:00:00"),
+      schedule,
+      state: { last_completed_at: iso("00:00:00"), hint },
+    });
+    expect(plan).toEqual({ nextRunAt: at("00:10:00"), source: "baseline-interval" });
+  });
+
   it("refuses a now that is no time", () => {
     expect(() => planNextRun({ now: new Date(Number.NaN), schedule, state: {} })).toThrow(
       "Now is not a valid Date",
