@@ -3,7 +3,10 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Clock, FakeClock, systemClock } from "../src/index.js";
 
 describe("systemClock", () => {
-  afterEach(() => vi.useRealTimers());
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
 
   it("shows the machine's time", () => {
     const before = Date.now();
@@ -18,6 +21,27 @@ describe("systemClock", () => {
       await systemClock.sleep(ms);
       expect(systemClock.monotonic() - start).toBeGreaterThanOrEqual(ms);
     }
+  });
+
+  it("sleeps on when a timer fires early", async () => {
+    let elapsedMs = 0;
+    vi.spyOn(performance, "now").mockImplementation(() => elapsedMs);
+    vi.spyOn(globalThis, "setTimeout").mockImplementation(((act: () => void, ms: number) => {
+      elapsedMs += ms - 0.4;
+      setImmediate(act);
+    }) as typeof setTimeout);
+    await systemClock.sleep(7);
+    expect(elapsedMs).toBeGreaterThanOrEqual(7);
+  });
+
+  it("takes a time that has passed for none at all, without a warning", async () => {
+    const warnings: Error[] = [];
+    const listen = (warning: Error): number => warnings.push(warning);
+    process.on("warning", listen);
+    await systemClock.sleep(-5);
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("warning", listen);
+    expect(warnings).toEqual([]);
   });
 
   it("lets other work go first, however short the sleep", async () => {
@@ -148,6 +172,39 @@ describe("FakeClock", () => {
     expect(awake).toBe(true);
   });
 
+  it("lets work that has yet to reach its sleep get there first", async () => {
+    const clock = new FakeClock();
+    const woken: string[] = [];
+    void (async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      await clock.sleep("1m");
+      woken.push(clock.time());
+    })();
+    await clock.advance("1m");
+    expect(woken).toEqual(["00:01"]);
+  });
+
+  it("lets woken work take a turn of the event loop before time goes on", async () => {
+    const clock = new FakeClock();
+    const woken: string[] = [];
+    void (async () => {
+      await clock.sleep("1m");
+      await new Promise((resolve) => setImmediate(resolve));
+      woken.push(clock.time());
+    })();
+    void clock.sleep("2m");
+    await clock.advance("5m");
+    expect(woken).toEqual(["00:01"]);
+  });
+
+  it("takes a time that has passed for none at all: no sleep turns time back", async () => {
+    const clock = new FakeClock("2026-03-01T00:00:00Z");
+    await clock.advance("1m");
+    void clock.sleep("-30s");
+    await clock.advance(0);
+    expect([clock.time(), clock.monotonic(), clock.sleeping]).toEqual(["00:01", 60_000, 0]);
+  });
+
   it("jumps on the wall in both directions without time passing or anybody waking", async () => {
     const clock = new FakeClock("2026-03-01T12:00:00Z");
     let awake = false;
@@ -185,14 +242,14 @@ describe("FakeClock", () => {
     expect(() => new FakeClock("tomorrow")).toThrow(
       'Not a time: "tomorrow". Expected a Date, an ISO time or milliseconds.',
     );
-    expect(() => clock.jump("5x" as "5s")).toThrow(
+    expect(() => clock.jump("5x")).toThrow(
       'Not a duration: "5x". Expected milliseconds or text such as "5m".',
     );
     await expect(clock.advance("-5m")).rejects.toThrow(
       'Cannot advance by "-5m": time passes forward, jump() sets it back.',
     );
     await expect(clock.advance(Infinity)).rejects.toThrow(RangeError);
-    await expect(clock.sleep("5x" as "5s")).rejects.toThrow(RangeError);
+    await expect(clock.sleep("5x")).rejects.toThrow(RangeError);
   });
 
   it("refuses to be advanced twice at once", async () => {

@@ -37,7 +37,7 @@ async function live({ name, schedule, runMs, fails = false }, state) {
     const backoff = state.failure_count > 0 ? `, after ${state.failure_count} failed in a row` : "";
     console.log(`${localTime.format(startedAt)}  ${name.padEnd(14)}  ${plan.source}${backoff}`);
     await clock.sleep(runMs);
-    const outcome = { startedAt, completedAt: clock.now(), ...(fails ? { error: "no answer" } : {}) };
+    const outcome = { startedAt, completedAt: clock.now(), error: fails ? "no answer" : undefined };
     state = { ...state, ...recordOutcome(state, outcome) };
   }
 }

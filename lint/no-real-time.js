@@ -2,9 +2,30 @@
  * Lint plugin: real time and randomness enter Rota through one door each, src/clock.ts and src/random.ts.
  * Everything else takes them as arguments, which is what lets a test make them jump.
  */
-const TIMERS = new Set(["setTimeout", "setInterval", "setImmediate", "queueMicrotask"]);
-const READERS = new Set(["Date.now", "performance.now", "process.hrtime", "process.uptime", "Math.random"]);
-const TIMER_MODULES = new Set(["timers", "node:timers", "timers/promises", "node:timers/promises"]);
+const CALLS = new Set(["Date", "setTimeout", "setInterval", "setImmediate", "queueMicrotask"]);
+const MEMBERS = new Set([
+  "Date.now",
+  "performance.now",
+  "performance.timeOrigin",
+  "process.hrtime",
+  "process.uptime",
+  "Math.random",
+  "AbortSignal.timeout",
+  "crypto.randomUUID",
+  "crypto.getRandomValues",
+]);
+const OWNERS = new Set([...MEMBERS].map((member) => member.split(".")[0]));
+const TIMER_MODULE = /^(node:)?timers(\/promises)?$/;
+const CRYPTO_MODULE = /^(node:)?crypto$/;
+
+/** "Date.now" for `Date.now`, `Date["now"]` and `globalThis.Date.now`; `undefined` for what is no such name. */
+function nameOf(node) {
+  if (node.type === "Identifier") return node.name;
+  if (node.type !== "MemberExpression") return undefined;
+  const property = node.computed ? node.property.value : node.property.name;
+  const object = nameOf(node.object);
+  return object === "globalThis" ? property : object === undefined ? undefined : `${object}.${property}`;
+}
 
 const noRealTime = {
   create(context) {
@@ -15,19 +36,29 @@ const noRealTime = {
       });
     return {
       MemberExpression(node) {
-        const name = `${node.object.name}.${node.property.name}`;
-        if (READERS.has(name)) report(node, name);
-        else if (node.object.name === "globalThis" && TIMERS.has(node.property.name)) report(node, name);
+        const name = nameOf(node);
+        if (MEMBERS.has(name)) report(node, name);
       },
       NewExpression(node) {
-        if (node.callee.name === "Date" && node.arguments.length === 0) report(node, "new Date()");
+        if (nameOf(node.callee) === "Date" && node.arguments.length === 0) report(node, "new Date()");
       },
       CallExpression(node) {
-        if (node.callee.name === "Date" || TIMERS.has(node.callee.name))
-          report(node, `${node.callee.name}()`);
+        const name = nameOf(node.callee);
+        if (CALLS.has(name)) report(node, `${name}()`);
+      },
+      VariableDeclarator(node) {
+        const owner = node.id.type === "ObjectPattern" && node.init !== null ? nameOf(node.init) : undefined;
+        const taken = owner === undefined ? [] : node.id.properties.map(({ key }) => `${owner}.${key?.name}`);
+        for (const name of taken) if (OWNERS.has(owner) && MEMBERS.has(name)) report(node, name);
       },
       ImportDeclaration(node) {
-        if (TIMER_MODULES.has(node.source.value)) report(node, `import "${node.source.value}"`);
+        if (TIMER_MODULE.test(node.source.value)) report(node, `import "${node.source.value}"`);
+        if (!CRYPTO_MODULE.test(node.source.value)) return;
+        for (const { imported } of node.specifiers)
+          if (/random/i.test(imported?.name)) report(node, imported.name);
+      },
+      ImportExpression(node) {
+        if (TIMER_MODULE.test(node.source.value)) report(node, `import "${node.source.value}"`);
       },
     };
   },

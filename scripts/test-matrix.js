@@ -20,23 +20,14 @@ function binaryPackage() {
 
 function install(version) {
   const folder = join(root, "node_modules/.cache/node", version);
-  const binary = join(
-    folder,
-    "node_modules",
-    binaryPackage(),
-    process.platform === "win32" ? "bin/node.exe" : "bin/node",
-  );
+  const binary = join(folder, "node_modules", binaryPackage(), "bin/node");
   if (!existsSync(binary)) {
     console.log(`Installing Node ${version} …`);
     mkdirSync(folder, { recursive: true });
-    const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-    execFileSync(
-      npm,
-      ["install", "--prefix", folder, "--no-save", "--ignore-scripts", `${binaryPackage()}@${version}`],
-      {
-        stdio: ["ignore", "ignore", "inherit"],
-      },
-    );
+    const name = `${binaryPackage()}@${version}`;
+    execFileSync("npm", ["install", "--prefix", folder, "--no-save", "--ignore-scripts", name], {
+      stdio: "inherit",
+    });
   }
   return binary;
 }

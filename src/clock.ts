@@ -2,7 +2,7 @@
  * The Clock port, and the only module that reads real time or sets a timer.
  * `systemClock` is the machine's time; `FakeClock` is time that moves only when a test moves it.
  */
-import { type DurationText, durationMs } from "./duration.js";
+import { durationMs } from "./duration.js";
 import { quote } from "./errors.js";
 
 export interface Clock {
@@ -26,7 +26,7 @@ export const systemClock: Clock = {
       let timer: NodeJS.Timeout | undefined;
       // Timers fire up to a millisecond early and reach only 2^31 ms, so each one re-checks what is left.
       const rest = (leftMs: number): void => {
-        timer = setTimeout(check, Math.min(Math.ceil(leftMs), LONGEST_TIMER_MS));
+        timer = setTimeout(check, Math.min(Math.max(Math.ceil(leftMs), 0), LONGEST_TIMER_MS));
       };
       const check = (): void => {
         const leftMs = wakeAt - performance.now();
@@ -61,7 +61,7 @@ function abortable(
 }
 
 /** Milliseconds, or text such as `"31m"`; a leading minus is for jumps only. */
-export type Duration = number | DurationText;
+export type Duration = number | string;
 /** A `Date`, an ISO time, or milliseconds since 1970. */
 export type Instant = Date | string | number;
 
@@ -131,7 +131,7 @@ export class FakeClock implements Clock {
     }
   }
 
-  /** Advances until the wall clock shows `at`. */
+  /** Advances by as much as the wall clock is short of `at`. */
   async advanceTo(at: Instant): Promise<void> {
     await this.advance(instantMs(at) - this.#wallMs);
   }
@@ -159,7 +159,6 @@ export class FakeClock implements Clock {
       next = this.#nextSleeper();
     }
     this.#pass(monotonicMs);
-    await settle();
   }
 
   #nextSleeper(): Sleeper | undefined {
@@ -175,9 +174,9 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets every promise that can continue without time passing do so. */
-function settle(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+/** Lets what was woken act: every promise that can settle does, through a few turns of the event loop. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 function signedMs(duration: Duration): number {

@@ -4,15 +4,7 @@
  */
 
 /** Milliseconds per unit. */
-export const UNIT_MS: Readonly<Record<DurationUnit, number>> = {
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
-
-export type DurationUnit = "s" | "m" | "h" | "d";
-export type DurationText = `${number}${DurationUnit}`;
+export const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** The milliseconds `text` stands for, or `undefined` when it is not a duration. */
 export function durationMs(text: string): number | undefined {

@@ -21,8 +21,11 @@ RotaError.prototype.name = "RotaError"; // not a field: `stack` is written befor
 
 const SHOWN_CHARACTERS = 80;
 
-/** A value as a message may carry it: quoted, control characters escaped, cut when long. */
+/** A value as a message may carry it: text quoted, control characters escaped, cut when long; objects only named. */
 export function quote(value: unknown): string {
+  if (Array.isArray(value)) return "an array";
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "an invalid Date" : value.toISOString();
+  if (typeof value === "object" && value !== null) return "an object";
   if (typeof value !== "string") return String(value);
   const shown = value.length > SHOWN_CHARACTERS ? `${value.slice(0, SHOWN_CHARACTERS)}…` : value;
   return JSON.stringify(shown);

@@ -1,6 +1,5 @@
 /** Rota's public surface, name by name. */
 export { type Clock, type Duration, FakeClock, type Instant, systemClock } from "./clock.js";
-export type { DurationText, DurationUnit } from "./duration.js";
 export { RotaError, type RotaErrorOptions } from "./errors.js";
 export { type Random, seededRandom, systemRandom } from "./random.js";
 export {
@@ -10,7 +9,7 @@ export {
   parseCronExpression,
   previousCronRun,
 } from "./scheduler/cron.js";
-export type { CronExpression, CronFieldName, NthWeekday, TimeMask } from "./scheduler/cron-expression.js";
+export type { CronExpression, CronFieldName } from "./scheduler/cron-expression.js";
 export {
   CronParseError,
   IntervalParseError,
@@ -27,7 +26,7 @@ export {
   parseInterval,
 } from "./scheduler/interval.js";
 export { judgeSlot, type SlotInput, type SlotVerdict } from "./scheduler/late-slot.js";
-export { recordOutcome, type RunOutcome } from "./scheduler/run-outcome.js";
+export { type JobOutcome, recordOutcome } from "./scheduler/job-outcome.js";
 export {
   type ChatSchedule,
   type CronSchedule,

@@ -217,11 +217,7 @@ function afterRun(
   completed: string,
   error?: string,
 ) {
-  const outcome = {
-    startedAt: at(started),
-    completedAt: at(completed),
-    ...(error === undefined ? {} : { error }),
-  };
+  const outcome = { startedAt: at(started), completedAt: at(completed), error };
   const after = { ...state, ...recordOutcome(state, outcome) };
   return { state: after, plan: plan(completed, schedule, after) };
 }

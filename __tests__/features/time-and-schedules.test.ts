@@ -13,7 +13,6 @@ import {
   parseInterval,
   planNextRun,
   recordOutcome,
-  type Schedule,
   ScheduleDefinitionError,
   seededRandom,
   validateSchedule,
@@ -82,7 +81,7 @@ describe("validation", () => {
 
 describe("the baseline of a schedule", () => {
   it("is either cron or interval, never both", () => {
-    const both = { type: "interval", interval: "5m", expression: "@daily" } as unknown as Schedule;
+    const both = { type: "interval", interval: "5m", expression: "@daily" };
     expect(() => validateSchedule(both)).toThrow(ScheduleDefinitionError);
   });
 

@@ -6,6 +6,7 @@ import {
   nextCronRun,
   parseCronExpression,
 } from "../../src/index.js";
+import { quote } from "../../src/errors.js";
 import { cpuMs } from "../cpu-time.js";
 
 const WHOLE = undefined;
@@ -18,7 +19,8 @@ const MALFORMED: readonly (readonly [text: unknown, field: CronFieldName | undef
   [undefined, WHOLE, "is text, got undefined"],
   [null, WHOLE, "is text, got null"],
   [5, WHOLE, "is text, got 5"],
-  [{}, WHOLE, "is text, got [object Object]"],
+  [{}, WHOLE, "is text, got an object"],
+  [Object.create(null), WHOLE, "is text, got"],
   [["* * * * *"], WHOLE, "is text"],
   ["banana", WHOLE, "has 1 field"],
   ["*", WHOLE, "has 1 field"],
@@ -187,12 +189,12 @@ describe("parseCronExpression", () => {
     expect(error.message).toContain(reason);
     expect(error.message.length).toBeLessThan(500);
     expect(error.field).toBe(field);
-    expect(error.expression).toBe(String(text));
+    expect(error.expression).toBe(typeof text === "string" ? text : quote(text));
     expect(error).toMatchObject({ name: "CronParseError", code: "CRON_PARSE_ERROR" });
     expect(error.message).toContain(`Example: "${error.example}"`);
     expect(isValidCronExpression(error.example)).toBe(true);
     expect(isValidCronExpression(text as string)).toBe(false);
-    expect(/ A ([a-z-]+) is \d+-\d+\./.exec(error.message)?.[1]).toBe(field);
+    expect(/ The ([a-z-]+) goes from \d+ to \d+\./.exec(error.message)?.[1]).toBe(field);
   });
 
   it.each(NEVER_MATCHING)("refuses %j, which no day can match", (text) => {

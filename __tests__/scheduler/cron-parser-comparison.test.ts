@@ -1,9 +1,10 @@
 import { CronExpressionParser } from "cron-parser";
 import { describe, expect, it } from "vitest";
-import { isValidCronExpression, parseCronExpression } from "../../src/index.js";
+import { isValidCronExpression } from "../../src/index.js";
+import { readCronExpression } from "../../src/scheduler/cron-expression.js";
 import { randomExpressions } from "../oracle/plain-years.js";
 
-describe("parseCronExpression", () => {
+describe("a cron expression", () => {
   it("reads the values that cron-parser reads, wherever that takes the text", () => {
     let compared = 0;
     for (const text of randomExpressions(3000, 11)) {
@@ -21,7 +22,7 @@ describe("parseCronExpression", () => {
 type Values = Record<"seconds" | "minutes" | "hours" | "days" | "months" | "weekdays", string>;
 
 function readWithRota(text: string): Values {
-  const cron = parseCronExpression(text);
+  const cron = readCronExpression(text);
   const bits = (low: number, high = 0): number[] =>
     Array.from({ length: 64 }, (_, i) => i).filter((i) => (i < 32 ? low >>> i : high >>> (i - 32)) & 1);
   const months = bits(cron.months);

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextCronRun, nextCronRuns, previousCronRun } from "../../src/index.js";
+import { isValidCronExpression, nextCronRun, nextCronRuns, previousCronRun } from "../../src/index.js";
 import { randomExpressions } from "../oracle/plain-years.js";
 
 const ZONES = [
@@ -14,7 +14,7 @@ const ZONES = [
 ];
 
 const expressions = fc.constantFrom(
-  ...randomExpressions(2_000, 5).filter((text) => !isNeverMatching(text)),
+  ...randomExpressions(2_000, 5).filter(isValidCronExpression),
   "30 2 * * *",
   "0,30 0-3 * * *",
   "*/15 * * * *",
@@ -42,15 +42,6 @@ const nearChanges = fc
 
 const cases = fc.record({ expression: expressions, zone: zones, t: fc.oneof(instants, nearChanges) });
 const RUNS = { numRuns: 3_000 };
-
-function isNeverMatching(text: string): boolean {
-  try {
-    nextCronRun(text, new Date(0), "UTC");
-    return false;
-  } catch {
-    return true;
-  }
-}
 
 const next = (expression: string, t: number, zone: string): number =>
   nextCronRun(expression, new Date(t), zone).getTime();

@@ -6,6 +6,7 @@ import {
   parseInterval,
   SchedulerError,
 } from "../../src/index.js";
+import { quote } from "../../src/errors.js";
 import { cpuMs } from "../cpu-time.js";
 
 const EMPTY = 'Interval is empty. Expected format: "{number}{unit}"';
@@ -84,8 +85,9 @@ const MALFORMED: readonly (readonly [unknown, string])[] = [
   [null, 'An interval is text such as "5m", got null'],
   [undefined, 'An interval is text such as "5m", got undefined'],
   [300_000, 'An interval is text such as "5m", got 300000'],
-  [{}, 'An interval is text such as "5m", got [object Object]'],
-  [["5m"], 'An interval is text such as "5m", got 5m'],
+  [Object.create(null), 'An interval is text such as "5m", got an object'],
+  [{}, 'An interval is text such as "5m", got an object'],
+  [["5m"], 'An interval is text such as "5m", got an array'],
 ];
 
 function refusal(text: unknown): IntervalParseError {
@@ -100,7 +102,7 @@ function refusal(text: unknown): IntervalParseError {
 
 describe("parseInterval", () => {
   it.each(MALFORMED)("refuses %j and says why", (text, message) => {
-    expect(refusal(text)).toMatchObject({ message, interval: String(text) });
+    expect(refusal(text)).toMatchObject({ message, interval: typeof text === "string" ? text : quote(text) });
   });
 
   it("takes under 5 ms of CPU to refuse any of them", () => {

@@ -16,6 +16,9 @@ describe("the default grace of a slot", () => {
     ["a sixtieth of two minutes", every("2m"), 2_000],
     ["a sixtieth of an hour", cron("0 * * * *"), 60_000],
     ["half the minute to the next match", cron("* * * * *"), 30_000],
+    ["whole milliseconds", every("61s"), 1_016],
+    ["that of the cron times around a slot between them", cron("30 10 * * *"), 300_000],
+    ["that of the cron times around a slot just before one", cron("1 9 * * *"), 300_000],
     ["never more than 5 minutes", cron("0 9 * * *"), 300_000],
     ["5 minutes where there is no period", { type: "once", at: "2026-03-01T09:00:00Z" } as const, 300_000],
   ])("is %s", (_, schedule, graceMs) => {
@@ -24,19 +27,19 @@ describe("the default grace of a slot", () => {
 });
 
 describe("a slot", () => {
-  it("runs in time and up to the end of its grace", () => {
+  it("runs in time and within its grace", () => {
     expect(judge(cron("0 * * * *"), 0)).toEqual({ verdict: "run", lateMs: 0, graceMs: 60_000 });
-    expect(judge(cron("0 * * * *"), 60_000)).toEqual({ verdict: "run", lateMs: 60_000, graceMs: 60_000 });
+    expect(judge(cron("0 * * * *"), 59_999)).toEqual({ verdict: "run", lateMs: 59_999, graceMs: 60_000 });
   });
 
   it("has the grace its schedule gives it", () => {
-    expect(judge({ ...cron("0 * * * *"), grace: "10m" }, 600_000).verdict).toBe("run");
-    expect(judge({ ...cron("0 * * * *"), grace: "10m" }, 600_001).verdict).toBe("missed");
+    expect(judge({ ...cron("0 * * * *"), grace: "10m" }, 599_999).verdict).toBe("run");
+    expect(judge({ ...cron("0 * * * *"), grace: "10m" }, 600_000).verdict).toBe("missed");
   });
 
   it("beyond its grace is missed, or caught up one time where the schedule asks for it", () => {
-    expect(judge(cron("0 * * * *"), 60_001).verdict).toBe("missed");
-    expect(judge({ ...cron("0 * * * *"), missed: "once" }, 60_001).verdict).toBe("catch-up");
+    expect(judge(cron("0 * * * *"), 60_000).verdict).toBe("missed");
+    expect(judge({ ...cron("0 * * * *"), missed: "once" }, 60_000).verdict).toBe("catch-up");
     expect(judge({ type: "once", at: slotAt.toISOString() }, 300_001).verdict).toBe("missed");
   });
 

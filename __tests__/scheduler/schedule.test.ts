@@ -2,13 +2,12 @@ import { describe, expect, it } from "vitest";
 import {
   CronParseError,
   IntervalParseError,
-  type Schedule,
   ScheduleDefinitionError,
   TimezoneError,
   validateSchedule,
 } from "../../src/index.js";
 
-const validate = (schedule: object) => (): void => validateSchedule(schedule as Schedule);
+const validate = (schedule: unknown) => (): void => validateSchedule(schedule);
 
 describe("validateSchedule", () => {
   it.each([
@@ -24,6 +23,7 @@ describe("validateSchedule", () => {
     },
     { type: "cron", expression: "0 9 * * 1-5", timezone: "Europe/London", missed: "once" },
     { type: "cron", cron: "@daily", min_interval: "1m" },
+    { type: "cron", expression: "@daily", cron: undefined, timezone: undefined, grace: undefined },
     { type: "once", at: "2026-03-01T09:00:00Z" },
     { type: "once", at: "2026-03-01T09:00:00+05:45", grace: "1h" },
     { type: "once", at: "2028-02-29T23:30-08:00", missed: "once" },
@@ -37,6 +37,23 @@ describe("validateSchedule", () => {
   it.each([
     [{ type: "daily" }, "type", 'Invalid type "daily": expected one of interval, cron, once, webhook, chat'],
     [{}, "type", "Invalid type undefined: expected one of interval, cron, once, webhook, chat"],
+    [null, "type", "Invalid type undefined: expected one of interval, cron, once, webhook, chat"],
+    ["5m", "type", "Invalid type undefined: expected one of interval, cron, once, webhook, chat"],
+    [
+      { type: "interval", interval: "5m", grace: "5x" },
+      "grace",
+      'Invalid grace "5x": Invalid time unit "x". Valid units are: s, m, h, d',
+    ],
+    [
+      { type: "cron", expression: "@daily", min_interval: "-1s" },
+      "min_interval",
+      'Invalid min_interval "-1s": Negative intervals are not allowed',
+    ],
+    [
+      { type: "cron", expression: "@daily", max_interval: null },
+      "max_interval",
+      'Invalid max_interval null: An interval is text such as "5m", got null',
+    ],
     [
       { type: "constructor" },
       "type",
@@ -121,8 +138,6 @@ describe("validateSchedule", () => {
   it.each([
     [{ type: "interval" }, IntervalParseError],
     [{ type: "interval", interval: "0s" }, IntervalParseError],
-    [{ type: "interval", interval: "5m", grace: "5x" }, IntervalParseError],
-    [{ type: "interval", interval: "5m", min_interval: "-1s" }, IntervalParseError],
     [{ type: "cron" }, CronParseError],
     [{ type: "cron", expression: "0 0 30 2 *" }, CronParseError],
     [{ type: "cron", expression: "@daily", timezone: "Mars/Olympus" }, TimezoneError],

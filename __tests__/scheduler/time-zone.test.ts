@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CHUNK_SECONDS, SearchedZone, timeZone, type TimeZone } from "../../src/scheduler/time-zone.js";
+import { TimezoneError } from "../../src/index.js";
 import { clockChanges, wallClock } from "../oracle/cron-oracle.js";
 
 const seconds = (text: string): number => Date.parse(text) / 1000;
@@ -87,6 +88,23 @@ describe("a time zone", () => {
 
   it.each(["utc", "Etc/UTC", "europe/london"])("may be called %s", (name) => {
     expect(timeZone(name).spanAt(seconds("2026-01-01T00:00:00Z")).offset).toBe(0);
+  });
+});
+
+describe("a zone that changes its mind", () => {
+  it("after no more than four days is seen to, wherever the search steps", () => {
+    for (let day = 0; day < 30; day += 0.5) {
+      const from = 50 * CHUNK_SECONDS + day * 86_400;
+      const until = from + 3.98 * 86_400; // the shortest stretch in the tz database
+      const zone = new SearchedZone((utc) => (utc >= from && utc < until ? 1200 : 0));
+      expect(zone.spanAt(from)).toMatchObject({ start: from, end: until, offset: 1200 });
+    }
+  });
+});
+
+describe("an offset instead of a name", () => {
+  it.each(["+05:30", "-03:00", "+00:00"])("such as %s is refused on every Node alike", (offset) => {
+    expect(() => timeZone(offset)).toThrow(TimezoneError);
   });
 });
 

@@ -2,7 +2,7 @@
  * Where on a calendar without time zones a cron expression matches: the nearest second at or after, at or before.
  * A local time is a number of seconds since 1970-01-01 00:00 local; cron.ts maps it to an instant.
  */
-import type { CronExpression, TimeMask } from "./cron-expression.js";
+import type { CompiledCron, TimeMask } from "./cron-expression.js";
 
 const DAY_SECONDS = 86_400;
 /** The Gregorian calendar repeats, weekdays included, after 400 years: what is not found in them never comes. */
@@ -12,7 +12,7 @@ const LONG_MONTHS = 0b1_0101_1010_1010;
 const NONE = -1;
 
 /** The first match at or after `from`; Infinity when the expression never matches. */
-export function nextMatch(cron: CronExpression, from: number): number {
+export function nextMatch(cron: CompiledCron, from: number): number {
   const today = Math.floor(from / DAY_SECONDS);
   let day = nextDay(cron, today);
   if (day === today) {
@@ -24,7 +24,7 @@ export function nextMatch(cron: CronExpression, from: number): number {
 }
 
 /** The last match at or before `until`; -Infinity when the expression never matches. */
-export function previousMatch(cron: CronExpression, until: number): number {
+export function previousMatch(cron: CompiledCron, until: number): number {
   const today = Math.floor(until / DAY_SECONDS);
   let day = previousDay(cron, today);
   if (day === today) {
@@ -36,7 +36,7 @@ export function previousMatch(cron: CronExpression, until: number): number {
 }
 
 /** The first matching day at or after `day`, both counted from 1970-01-01. */
-function nextDay(cron: CronExpression, day: number): number {
+function nextDay(cron: CompiledCron, day: number): number {
   if (cron.everyDay) return day;
   let { year, month, monthStart } = monthOf(day);
   let passed = day - monthStart;
@@ -55,7 +55,7 @@ function nextDay(cron: CronExpression, day: number): number {
   return Infinity;
 }
 
-function previousDay(cron: CronExpression, day: number): number {
+function previousDay(cron: CompiledCron, day: number): number {
   if (cron.everyDay) return day;
   let { year, month, monthStart } = monthOf(day);
   let kept = day - monthStart + 1;
@@ -74,7 +74,7 @@ function previousDay(cron: CronExpression, day: number): number {
 }
 
 /** The days of one month that match: bit 0 is its first day. */
-function matchingDays(cron: CronExpression, month: number, monthStart: number, length: number): number {
+function matchingDays(cron: CompiledCron, month: number, monthStart: number, length: number): number {
   if ((cron.months & (1 << month)) === 0) return 0;
   const firstWeekday = (((monthStart + 4) % 7) + 7) % 7; // 1970-01-01 was a Thursday
   let weekdays = everyWeek(cron.weekdays, firstWeekday);
@@ -93,7 +93,7 @@ function everyWeek(weekdays: number, first: number): number {
 }
 
 /** The first allowed second of the day at or after `time`, or NONE. A unit without one left carries into the next. */
-function nextTime({ hours, minutes, seconds }: CronExpression, time: number): number {
+function nextTime({ hours, minutes, seconds }: CompiledCron, time: number): number {
   const currentHour = Math.floor(time / 3600);
   const currentMinute = Math.floor(time / 60) % 60;
   const second = nextIn(seconds, time % 60);
@@ -105,7 +105,7 @@ function nextTime({ hours, minutes, seconds }: CronExpression, time: number): nu
 }
 
 /** The last allowed second of the day at or before `time`, or NONE. */
-function previousTime({ hours, minutes, seconds }: CronExpression, time: number): number {
+function previousTime({ hours, minutes, seconds }: CompiledCron, time: number): number {
   const currentHour = Math.floor(time / 3600);
   const currentMinute = Math.floor(time / 60) % 60;
   const second = previousIn(seconds, time % 60);

@@ -13,9 +13,13 @@ export interface TimeMask {
   readonly high: number;
 }
 
-/** A parsed expression. In the plain masks, bit n stands for the value n. */
+/** An expression that was found right. */
 export interface CronExpression {
   readonly text: string;
+}
+
+/** An expression as it is searched for. In the plain masks, bit n stands for the value n. */
+export interface CompiledCron extends CronExpression {
   readonly seconds: TimeMask;
   readonly minutes: TimeMask;
   readonly hours: TimeMask;
@@ -82,7 +86,7 @@ const SHORTHANDS: Readonly<Record<string, string>> = {
 const LONGEST_TEXT = 1024;
 
 /** Reads five fields, six with leading seconds, or an `@` shorthand; throws CronParseError. */
-export function readCronExpression(text: string): CronExpression {
+export function readCronExpression(text: string): CompiledCron {
   const [second = "", minute = "", hour = "", day = "", month = "", weekday = ""] = splitFields(text);
   const seconds = readField(text, SECOND, second);
   const minutes = readField(text, MINUTE, minute);
@@ -247,7 +251,7 @@ function readValue(field: Field, text: string): number {
 function fieldError({ expression, rule, text }: Field, reason: string): CronParseError {
   const { name, min, max, example } = rule;
   const message = `Invalid ${name} ${quote(text)} in cron expression ${quote(expression)}: ${reason}.`;
-  return parseError(expression, `${message} A ${name} is ${min}-${max}.`, example, name);
+  return parseError(expression, `${message} The ${name} goes from ${min} to ${max}.`, example, name);
 }
 
 function parseError(
@@ -257,7 +261,7 @@ function parseError(
   field?: CronFieldName,
 ): CronParseError {
   return new CronParseError(`${message} Example: "${example}"`, {
-    expression: String(expression),
+    expression: typeof expression === "string" ? expression : quote(expression),
     field,
     example,
   });

@@ -7,19 +7,28 @@ import { BoundedCache } from "../bounded-cache.js";
 import { systemClock } from "../clock.js";
 import { quote } from "../errors.js";
 import { nextMatch, previousMatch } from "./cron-calendar.js";
-import { type CronExpression, neverMatchingError, readCronExpression } from "./cron-expression.js";
+import {
+  type CompiledCron,
+  type CronExpression,
+  neverMatchingError,
+  readCronExpression,
+} from "./cron-expression.js";
 import { CronParseError, SchedulerError } from "./errors.js";
 import { type TimeZone, timeZone } from "./time-zone.js";
 
 const EXPRESSIONS_KEPT = 2048;
-const expressions = new BoundedCache<string, CronExpression>(EXPRESSIONS_KEPT);
+const expressions = new BoundedCache<string, CompiledCron>(EXPRESSIONS_KEPT);
 
-/** The compiled expression; throws CronParseError for a text that is not one, or that never matches. */
+/** The expression, to be used in place of its text; throws CronParseError for a text that is none or never matches. */
 export function parseCronExpression(text: string): CronExpression {
+  return compiled(text);
+}
+
+function compiled(text: string): CompiledCron {
   return expressions.get(text) ?? expressions.set(text, compile(text));
 }
 
-function compile(text: string): CronExpression {
+function compile(text: string): CompiledCron {
   const cron = readCronExpression(text);
   if (nextMatch(cron, 0) === Infinity) throw neverMatchingError(text);
   return cron;
@@ -38,13 +47,13 @@ export function isValidCronExpression(text: string): boolean {
 /** The first run strictly after `after`. Without `timezone` the system's zone counts. */
 export function nextCronRun(expression: string | CronExpression, after: Date, timezone?: string): Date {
   const afterSecond = Math.floor(checkedTime(after) / 1000);
-  return new Date(nextInstant(compiled(expression), afterSecond, timeZone(timezone)) * 1000);
+  return new Date(nextInstant(compiled(textOf(expression)), afterSecond, timeZone(timezone)) * 1000);
 }
 
 /** The last run strictly before `before`. */
 export function previousCronRun(expression: string | CronExpression, before: Date, timezone?: string): Date {
   const beforeSecond = Math.ceil(checkedTime(before) / 1000);
-  return new Date(previousInstant(compiled(expression), beforeSecond, timeZone(timezone)) * 1000);
+  return new Date(previousInstant(compiled(textOf(expression)), beforeSecond, timeZone(timezone)) * 1000);
 }
 
 /** The next `count` runs after `after`, earliest first. */
@@ -65,14 +74,14 @@ export function nextCronRuns(
   return runs;
 }
 
-function compiled(expression: string | CronExpression): CronExpression {
-  return typeof expression === "object" && expression !== null ? expression : parseCronExpression(expression);
+function textOf(expression: string | CronExpression): string {
+  return typeof expression === "object" && expression !== null ? expression.text : expression;
 }
 
 /** More than any two offsets can differ. All in seconds, here and below. */
 const OFFSETS_APART = 2 * 86_400;
 
-function nextInstant(cron: CronExpression, after: number, zone: TimeZone): number {
+function nextInstant(cron: CompiledCron, after: number, zone: TimeZone): number {
   let span = zone.spanAt(after);
   let from = after + 1 + span.offset;
   for (;;) {
@@ -89,7 +98,7 @@ function nextInstant(cron: CronExpression, after: number, zone: TimeZone): numbe
   }
 }
 
-function previousInstant(cron: CronExpression, before: number, zone: TimeZone): number {
+function previousInstant(cron: CompiledCron, before: number, zone: TimeZone): number {
   let until = before - 1;
   for (;;) {
     const span = zone.spanAt(until);

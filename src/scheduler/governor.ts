@@ -2,12 +2,13 @@
  * The governor decides when a schedule runs next, and why then. Every next-run time comes from here.
  * Pure: it reads no clock and keeps nothing. What becomes of a slot that nobody ran in time is late-slot.ts's question.
  */
-import { quote } from "../errors.js";
+import { isoTimeMs } from "../iso-time.js";
 import type { Random } from "../random.js";
-import type { PlanSource, ScheduleHint, ScheduleState } from "../state/schedule-state.js";
+import type { PlanSource, ScheduleState } from "../state/schedule-state.js";
 import { nextCronRun } from "./cron.js";
 import { SchedulerError } from "./errors.js";
 import { parseInterval, withJitter } from "./interval.js";
+import { type KnownState, readState } from "./known-state.js";
 import { cronExpression, type OnceSchedule, type RecurringSchedule, type Schedule } from "./schedule.js";
 
 export interface Plan {
@@ -23,7 +24,7 @@ export interface PlanInput<Planned extends Schedule = Schedule> {
    * Draws the jitter.
    * @default none is added, so that equal inputs give equal plans
    */
-  readonly random?: Random;
+  readonly random?: Random | undefined;
 }
 
 /** From the fifth failure on, the wait stays at 32 intervals. */
@@ -32,6 +33,8 @@ const MOST_DOUBLINGS = 5;
 interface Candidate {
   readonly atMs: number;
   readonly source: PlanSource;
+  /** Counted from now, so that planning again later would put it off. */
+  readonly fromNow?: boolean;
 }
 
 /** The next run and what decided it; `undefined` when the loop has nothing to start: webhook, chat, a `once` that ran. */
@@ -40,37 +43,26 @@ export function planNextRun(input: PlanInput): Plan | undefined;
 export function planNextRun({ now, schedule, state, random = () => 0 }: PlanInput): Plan | undefined {
   const nowMs = now.getTime();
   if (Number.isNaN(nowMs)) throw new SchedulerError("Now is not a valid Date", { code: "INVALID_ARGUMENT" });
-  const chosen = choose(nowMs, schedule, state, random);
-  if (chosen === undefined) return undefined;
-  const pausedUntilMs = timeOf(state, "paused_until");
-  if (pausedUntilMs !== undefined && pausedUntilMs > nowMs) {
-    return { nextRunAt: new Date(pausedUntilMs), source: "paused" };
-  }
-  return { nextRunAt: new Date(chosen.atMs), source: chosen.source };
-}
-
-type KnownState = Partial<ScheduleState>;
-
-function choose(nowMs: number, schedule: Schedule, state: KnownState, random: Random): Candidate | undefined {
   if (schedule.type === "webhook" || schedule.type === "chat") return undefined;
-  const hint = freshHint(nowMs, state);
-  const oneShotMs = hint === undefined ? undefined : timeOf(hint, "next_run_at");
-  const oneShot: Candidate | undefined =
-    oneShotMs === undefined ? undefined : { atMs: Math.max(oneShotMs, nowMs), source: "ai-oneshot" };
-  if (schedule.type === "once") return earlier(onceBaseline(schedule, state), oneShot);
-  const regular =
-    hint?.interval == null
-      ? baseline(nowMs, schedule, state, random)
-      : {
-          atMs: counted(nowMs, schedule, state, parseInterval(hint.interval)),
-          source: "ai-interval" as const,
-        };
-  return clamp(nowMs, schedule, earlier(regular, oneShot));
+  const known = readState(state);
+  const chosen =
+    schedule.type === "once"
+      ? chooseOnce(nowMs, schedule, known)
+      : keep(nowMs, known, clamp(nowMs, schedule, choose(nowMs, schedule, known, random)));
+  if (chosen === undefined) return undefined;
+  const { atMs, source } = pause(nowMs, schedule, known) ?? chosen;
+  return { nextRunAt: new Date(atMs), source };
 }
 
-function freshHint(nowMs: number, { hint }: KnownState): ScheduleHint | undefined {
-  const expiresMs = hint == null ? undefined : timeOf(hint, "expires_at");
-  return hint != null && expiresMs !== undefined && expiresMs > nowMs ? hint : undefined;
+function choose(nowMs: number, schedule: RecurringSchedule, state: KnownState, random: Random): Candidate {
+  const intervalMs = freshHint(nowMs, state)?.intervalMs;
+  const firstRun = schedule.type === "interval" && state.completedMs === undefined;
+  // A hint about the time between two runs delays no first one.
+  const regular =
+    intervalMs === undefined || firstRun
+      ? baseline(nowMs, schedule, state, random)
+      : counted(nowMs, schedule, state, intervalMs, "ai-interval");
+  return earlier(regular, oneShot(nowMs, state));
 }
 
 function baseline(nowMs: number, schedule: RecurringSchedule, state: KnownState, random: Random): Candidate {
@@ -78,32 +70,47 @@ function baseline(nowMs: number, schedule: RecurringSchedule, state: KnownState,
     const next = nextCronRun(cronExpression(schedule), new Date(nowMs), schedule.timezone);
     return { atMs: next.getTime(), source: "baseline-cron" };
   }
-  if (state.last_completed_at == null && state.last_run_at == null)
-    return { atMs: nowMs, source: "first-run" };
-  const backoff = 2 ** Math.min(state.failure_count ?? 0, MOST_DOUBLINGS);
-  const delayMs = withJitter(parseInterval(schedule.interval) * backoff, schedule.jitter ?? 0, random);
-  return { atMs: counted(nowMs, schedule, state, delayMs), source: "baseline-interval" };
+  if (state.completedMs === undefined) return { atMs: nowMs, source: "first-run" };
+  const waitMs = parseInterval(schedule.interval) * 2 ** Math.min(state.failures, MOST_DOUBLINGS);
+  return counted(
+    nowMs,
+    schedule,
+    state,
+    withJitter(waitMs, schedule.jitter ?? 0, random),
+    "baseline-interval",
+  );
 }
 
-/** `delayMs` after what the schedule counts from; after `now` where that has passed or never was. */
-function counted(nowMs: number, schedule: RecurringSchedule, state: KnownState, delayMs: number): number {
-  const lastRunMs = timeOf(state, "last_run_at");
-  const completedMs = timeOf(state, "last_completed_at") ?? lastRunMs ?? nowMs;
-  let anchorMs = completedMs;
-  if (schedule.type === "interval" && schedule.anchor === "start") {
-    const startedMs = timeOf(state, "last_started_at") ?? lastRunMs ?? nowMs;
-    if (startedMs + delayMs >= completedMs) anchorMs = startedMs;
-  }
+/** `waitMs` after what the schedule counts from; after now where that has passed or never was. */
+function counted(
+  nowMs: number,
+  schedule: RecurringSchedule,
+  { completedMs = -Infinity, startedMs }: KnownState,
+  waitMs: number,
+  source: PlanSource,
+): Candidate {
+  const fromStart = schedule.type === "interval" && schedule.anchor === "start";
+  const anchorMs =
+    fromStart && startedMs !== undefined && startedMs + waitMs >= completedMs ? startedMs : completedMs;
   // An anchor in the future is a clock that was set back: waiting for it could take years.
-  const dueMs = Math.min(anchorMs, nowMs) + delayMs;
-  return dueMs < nowMs ? nowMs + delayMs : dueMs;
+  const dueMs = Math.min(anchorMs, nowMs) + waitMs;
+  return dueMs < nowMs ? { atMs: nowMs + waitMs, source, fromNow: true } : { atMs: dueMs, source };
 }
 
-/** A start at or after its time was the one run it has; an earlier one, by hand, was not. */
-function onceBaseline(schedule: OnceSchedule, state: KnownState): Candidate | undefined {
-  const atMs = Date.parse(schedule.at);
-  const startedMs = timeOf(state, "last_started_at") ?? timeOf(state, "last_run_at");
-  return startedMs !== undefined && startedMs >= atMs ? undefined : { atMs, source: "once" };
+/** A start at or after its time was the one run a `once` has; an earlier one, by hand, was not. */
+function chooseOnce(nowMs: number, schedule: OnceSchedule, state: KnownState): Candidate | undefined {
+  const atMs = isoTimeMs(schedule.at) ?? Number.NaN;
+  const hasRun = state.startedMs !== undefined && state.startedMs >= atMs;
+  return earlier(hasRun ? undefined : { atMs, source: "once" }, oneShot(nowMs, state));
+}
+
+function oneShot(nowMs: number, state: KnownState): Candidate | undefined {
+  const atMs = freshHint(nowMs, state)?.oneShotMs;
+  return atMs === undefined ? undefined : { atMs: Math.max(atMs, nowMs), source: "ai-oneshot" };
+}
+
+function freshHint(nowMs: number, { hint }: KnownState): KnownState["hint"] {
+  return hint !== undefined && hint.expiresMs > nowMs ? hint : undefined;
 }
 
 /** `challenger` wins only when strictly earlier: at a tie the run would have come anyway. */
@@ -121,21 +128,20 @@ function clamp(nowMs: number, schedule: RecurringSchedule, chosen: Candidate): C
   const { min_interval, max_interval } = schedule;
   const earliestMs = min_interval === undefined ? -Infinity : nowMs + parseInterval(min_interval);
   const latestMs = max_interval === undefined ? Infinity : nowMs + parseInterval(max_interval);
-  if (chosen.atMs < earliestMs) return { atMs: earliestMs, source: "clamped-min" };
-  if (chosen.atMs > latestMs) return { atMs: latestMs, source: "clamped-max" };
+  if (chosen.atMs < earliestMs) return { atMs: earliestMs, source: "clamped-min", fromNow: true };
+  if (chosen.atMs > latestMs) return { atMs: latestMs, source: "clamped-max", fromNow: true };
   return chosen;
 }
 
-/** A stored time in milliseconds; `undefined` when there is none. */
-function timeOf<Key extends string>(
-  holder: { readonly [K in Key]?: string | null },
-  key: Key,
-): number | undefined {
-  const text = holder[key];
-  if (text == null) return undefined;
-  const ms = Date.parse(text);
-  if (!Number.isNaN(ms)) return ms;
-  throw new SchedulerError(`Invalid ${key} ${quote(text)} in the state: expected an ISO time`, {
-    code: "INVALID_STATE",
-  });
+/** Planning again for the same reason puts no run off: what is planned often would otherwise never run. */
+function keep(nowMs: number, { plannedMs, plannedSource }: KnownState, chosen: Candidate): Candidate {
+  if (chosen.fromNow !== true || plannedSource !== chosen.source || plannedMs === undefined) return chosen;
+  return plannedMs > nowMs && plannedMs < chosen.atMs ? { atMs: plannedMs, source: chosen.source } : chosen;
+}
+
+/** The end of a pause, when the schedule is to be planned anew; a `once` that comes later still is not hurried. */
+function pause(nowMs: number, schedule: Schedule, { pausedUntilMs }: KnownState): Candidate | undefined {
+  if (pausedUntilMs === undefined || pausedUntilMs <= nowMs) return undefined;
+  const laterStill = schedule.type === "once" && (isoTimeMs(schedule.at) ?? Number.NaN) > pausedUntilMs;
+  return laterStill ? undefined : { atMs: pausedUntilMs, source: "paused" };
 }

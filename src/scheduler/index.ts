@@ -6,7 +6,7 @@ export {
   parseCronExpression,
   previousCronRun,
 } from "./cron.js";
-export type { CronExpression, CronFieldName, NthWeekday, TimeMask } from "./cron-expression.js";
+export type { CronExpression, CronFieldName } from "./cron-expression.js";
 export {
   CronParseError,
   IntervalParseError,
@@ -18,7 +18,7 @@ export {
 export { type Plan, type PlanInput, planNextRun } from "./governor.js";
 export { calculateNextTrigger, isScheduleDue, type NextTriggerOptions, parseInterval } from "./interval.js";
 export { judgeSlot, type SlotInput, type SlotVerdict } from "./late-slot.js";
-export { recordOutcome, type RunOutcome } from "./run-outcome.js";
+export { type JobOutcome, recordOutcome } from "./job-outcome.js";
 export {
   type ChatSchedule,
   type CronSchedule,

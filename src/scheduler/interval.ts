@@ -15,19 +15,18 @@ const UNITS = Object.keys(UNIT_MS).join(", ");
 
 /** The milliseconds in `{positive integer}{s|m|h|d}`; throws IntervalParseError for everything else. */
 export function parseInterval(text: string): number {
-  const ms = typeof text === "string" ? durationMs(text) : undefined;
-  if (ms === undefined || ms === 0 || ms > LONGEST_MS) throw intervalError(text, ms);
-  return ms;
+  const fault = intervalFault(text);
+  if (fault !== undefined) throw new IntervalParseError(fault, typeof text === "string" ? text : quote(text));
+  return durationMs(text) ?? Number.NaN;
 }
 
-function intervalError(text: unknown, ms: number | undefined): IntervalParseError {
-  return new IntervalParseError(explain(text, ms), String(text));
-}
-
-function explain(text: unknown, ms: number | undefined): string {
+/** What is wrong with an interval text; `undefined` when nothing is. */
+export function intervalFault(text: unknown): string | undefined {
   if (typeof text !== "string") return `An interval is text such as "5m", got ${quote(text)}`;
+  const ms = durationMs(text);
   if (ms === 0) return "Zero interval is not allowed";
-  if (ms !== undefined) return `Interval ${quote(text)} is too long. The longest is 36500d`;
+  if (ms !== undefined)
+    return ms > LONGEST_MS ? `Interval ${quote(text)} is too long. The longest is 36500d` : undefined;
   if (text.trim() === "") return `Interval is empty. Expected format: ${FORMAT}`;
   if (/^-\d/.test(text)) return "Negative intervals are not allowed";
   if (/^\d*[.,]\d/.test(text)) return "Decimal values are not supported";
@@ -39,9 +38,9 @@ function explain(text: unknown, ms: number | undefined): string {
 
 export interface NextTriggerOptions {
   /** @default the system's time */
-  readonly now?: Date;
+  readonly now?: Date | undefined;
   /** @default Math.random */
-  readonly random?: Random;
+  readonly random?: Random | undefined;
 }
 
 /**

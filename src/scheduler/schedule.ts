@@ -3,9 +3,10 @@
  * is due. Keys are spelled as the configuration spells them; durations are interval texts such as "5m".
  */
 import { quote } from "../errors.js";
+import { isoTimeMs } from "../iso-time.js";
 import { parseCronExpression } from "./cron.js";
 import { ScheduleDefinitionError } from "./errors.js";
-import { isJitterPercent, parseInterval } from "./interval.js";
+import { intervalFault, isJitterPercent, parseInterval } from "./interval.js";
 import { timeZone } from "./time-zone.js";
 
 export type Schedule = IntervalSchedule | CronSchedule | OnceSchedule | WebhookSchedule | ChatSchedule;
@@ -19,23 +20,23 @@ export interface IntervalSchedule extends Limits, MissedSlots {
    * What the interval counts from: the end of the last run, or its start (its end, where the run took longer).
    * @default "completion"
    */
-  readonly anchor?: "completion" | "start";
+  readonly anchor?: "completion" | "start" | undefined;
   /**
-   * Percent of the interval, 0 to 10, that is added at random so that a herd does not wake at once.
+   * Percent of the wait, 0 to 10, that is added at random so that a herd does not wake at once.
    * @default 0
    */
-  readonly jitter?: number;
+  readonly jitter?: number | undefined;
 }
 
 export type CronSchedule = Limits &
   MissedSlots & {
     readonly type: "cron";
     /** @default the system's time zone */
-    readonly timezone?: string;
+    readonly timezone?: string | undefined;
   } & (
-    | { readonly expression: string; readonly cron?: never }
+    | { readonly expression: string; readonly cron?: undefined }
     /** Another word for `expression`. */
-    | { readonly cron: string; readonly expression?: never }
+    | { readonly cron: string; readonly expression?: undefined }
   );
 
 export interface OnceSchedule extends MissedSlots {
@@ -56,9 +57,9 @@ export interface ChatSchedule {
 
 interface Limits {
   /** The next run is at least this far away when it is planned. */
-  readonly min_interval?: string;
+  readonly min_interval?: string | undefined;
   /** The next run is at most this far away when it is planned. */
-  readonly max_interval?: string;
+  readonly max_interval?: string | undefined;
 }
 
 interface MissedSlots {
@@ -66,12 +67,12 @@ interface MissedSlots {
    * Whether a slot that nobody was there to run is dropped, or run one time late.
    * @default "skip"; "once" for intervals
    */
-  readonly missed?: "skip" | "once";
+  readonly missed?: "skip" | "once" | undefined;
   /**
    * How late a slot may start without counting as missed.
    * @default half the period up to a minute, else a sixtieth of it, at most 5m
    */
-  readonly grace?: string;
+  readonly grace?: string | undefined;
 }
 
 /** Which keys make sense for which type; `type` itself always does. */
@@ -85,12 +86,14 @@ const KEYS: Readonly<Record<Schedule["type"], readonly string[]>> = {
 const TIMING_KEYS = new Set(Object.values(KEYS).flat());
 
 /** Throws the error that explains what is wrong; keys that have nothing to do with time are left to others. */
-export function validateSchedule(schedule: Schedule): void {
-  if (!Object.hasOwn(KEYS, schedule.type))
-    throw wrong("type", schedule.type, `one of ${Object.keys(KEYS).join(", ")}`);
-  const allowed = KEYS[schedule.type];
+export function validateSchedule(schedule: unknown): asserts schedule is Schedule {
+  if (!isTyped(schedule)) {
+    const type =
+      typeof schedule === "object" && schedule !== null && "type" in schedule ? schedule.type : undefined;
+    throw wrong("type", type, `one of ${Object.keys(KEYS).join(", ")}`);
+  }
   for (const [key, value] of Object.entries(schedule)) {
-    if (value !== undefined && TIMING_KEYS.has(key) && !allowed.includes(key)) {
+    if (value !== undefined && TIMING_KEYS.has(key) && !KEYS[schedule.type].includes(key)) {
       throw new ScheduleDefinitionError(
         `A schedule of type ${schedule.type} cannot have the key ${key}: remove it`,
         key,
@@ -100,6 +103,16 @@ export function validateSchedule(schedule: Schedule): void {
   if (schedule.type === "interval") validateInterval(schedule);
   if (schedule.type === "cron") validateCron(schedule);
   if (schedule.type === "once") validateOnce(schedule);
+}
+
+/** Says only that the type is known: what the other keys hold is still to be checked. */
+function isTyped(schedule: unknown): schedule is Schedule {
+  return (
+    typeof schedule === "object" &&
+    schedule !== null &&
+    "type" in schedule &&
+    Object.hasOwn(KEYS, String(schedule.type))
+  );
 }
 
 /** The expression under either of its two keys. */
@@ -130,31 +143,36 @@ function validateCron(schedule: CronSchedule): void {
 }
 
 function validateOnce(schedule: OnceSchedule): void {
-  if (!isIsoTime(schedule.at)) {
+  if (isoTimeMs(schedule.at) === undefined) {
     throw wrong("at", schedule.at, 'an ISO time with its offset, such as "2026-03-01T09:00:00Z"');
   }
   validateMissed(schedule);
 }
 
-/** Stricter than `Date.parse`, which takes other notations, local time, and 30 February. */
-function isIsoTime(text: unknown): boolean {
-  const [, date] =
-    /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/.exec(String(text)) ?? [];
-  if (date === undefined || Number.isNaN(Date.parse(String(text)))) return false;
-  return new Date(date).toISOString().startsWith(date);
-}
-
-function validateLimits({ min_interval, max_interval }: Limits): void {
-  const minMs = min_interval === undefined ? 0 : parseInterval(min_interval);
-  const maxMs = max_interval === undefined ? Infinity : parseInterval(max_interval);
+function validateLimits(schedule: Limits): void {
+  const minMs = intervalUnder("min_interval", schedule) ?? 0;
+  const maxMs = intervalUnder("max_interval", schedule) ?? Infinity;
+  const { min_interval, max_interval } = schedule;
   if (minMs > maxMs)
     throw wrong("min_interval", min_interval, `at most max_interval, which is ${quote(max_interval)}`);
 }
 
-function validateMissed({ missed, grace }: MissedSlots): void {
-  if (missed !== undefined && missed !== "skip" && missed !== "once")
-    throw wrong("missed", missed, '"skip" or "once"');
-  if (grace !== undefined) parseInterval(grace);
+function validateMissed(schedule: MissedSlots): void {
+  const { missed = "skip" } = schedule;
+  if (missed !== "skip" && missed !== "once") throw wrong("missed", missed, '"skip" or "once"');
+  intervalUnder("grace", schedule);
+}
+
+/** The interval a key holds, in milliseconds; an error names the key, because a schedule has several. */
+function intervalUnder<Key extends string>(
+  key: Key,
+  holder: { readonly [K in Key]?: string | undefined },
+): number | undefined {
+  const text = holder[key];
+  if (text === undefined) return undefined;
+  const fault = intervalFault(text);
+  if (fault !== undefined) throw new ScheduleDefinitionError(`Invalid ${key} ${quote(text)}: ${fault}`, key);
+  return parseInterval(text);
 }
 
 function wrong(key: string, value: unknown, expected: string): ScheduleDefinitionError {

@@ -52,6 +52,8 @@ function openZone(name: string | undefined): TimeZone {
 
 function localTimeFormat(name: string | undefined): Intl.DateTimeFormat {
   try {
+    // Newer Nodes take "+05:30" for a zone. A schedule must mean the same on every node of a fleet.
+    if (name?.match(/^[+-]/)) throw new RangeError("An offset is not the name of a time zone");
     return new Intl.DateTimeFormat("en-US-u-ca-gregory-nu-latn", {
       timeZone: name,
       hourCycle: "h23",
