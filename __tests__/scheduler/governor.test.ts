@@ -135,6 +135,7 @@ describe("planNextRun for an interval", () => {
       { interval: "5x", expires_at: iso("23:00:00") },
       'Invalid hint.interval "5x" in the state: Invalid time unit "x"',
     ],
+    ["hint", { interval: "5m" }, "Invalid hint.expires_at undefined in the state: expected an ISO time"],
     ["hint", { expires_at: "never" }, 'Invalid hint.expires_at "never" in the state'],
   ])("refuses a state whose %s is %j", (key, value, reason) => {
     const state = { last_run_at: iso("00:00:00"), [key]: value } as Partial<ScheduleState>;
@@ -174,9 +175,19 @@ describe("planNextRun for a once schedule", () => {
     expect(planNextRun({ now, schedule, state: run("07:00:00") })?.nextRunAt).toEqual(at("09:00:00"));
   });
 
+  it("refuses a time that is none", () => {
+    const act = () => planNextRun({ now, schedule: { type: "once", at: "soon" }, state: {} });
+    expect(act).toThrow('Invalid at "soon": expected an ISO time with its offset');
+  });
+
   it("is not hurried by a pause that ends before its time", () => {
     const state = { paused_until: iso("08:30:00") };
     expect(planNextRun({ now, schedule, state })).toEqual({ nextRunAt: at("09:00:00"), source: "once" });
+    const hint = { next_run_at: iso("08:15:00"), expires_at: iso("23:00:00") };
+    expect(planNextRun({ now, schedule, state: { ...state, hint } })).toEqual({
+      nextRunAt: at("08:30:00"),
+      source: "paused",
+    });
   });
 
   it("knows pauses and one-shots, and ignores an interval hint", () => {
@@ -245,6 +256,10 @@ describe("recordOutcome", () => {
     expect(recordOutcome({}, times)).not.toHaveProperty("hint");
     const hint = { interval: "5m", expires_at: iso("23:00:00") };
     expect(recordOutcome({ hint }, times)).not.toHaveProperty("hint");
+  });
+
+  it("clears a hint whose expiry is no time at all", () => {
+    expect(recordOutcome({ hint: { interval: "5m", expires_at: "never" } }, times).hint).toBeNull();
   });
 
   it("records start, end and error", () => {

@@ -2,14 +2,19 @@
  * The governor decides when a schedule runs next, and why then. Every next-run time comes from here.
  * Pure: it reads no clock and keeps nothing. What becomes of a slot that nobody ran in time is late-slot.ts's question.
  */
-import { isoTimeMs } from "../iso-time.js";
 import type { Random } from "../random.js";
 import type { PlanSource, ScheduleState } from "../state/schedule-state.js";
 import { nextCronRun } from "./cron.js";
 import { SchedulerError } from "./errors.js";
 import { parseInterval, withJitter } from "./interval.js";
 import { type KnownState, readState } from "./known-state.js";
-import { cronExpression, type OnceSchedule, type RecurringSchedule, type Schedule } from "./schedule.js";
+import {
+  cronExpression,
+  type OnceSchedule,
+  onceTimeMs,
+  type RecurringSchedule,
+  type Schedule,
+} from "./schedule.js";
 
 export interface Plan {
   readonly nextRunAt: Date;
@@ -50,7 +55,7 @@ export function planNextRun({ now, schedule, state, random = () => 0 }: PlanInpu
       ? chooseOnce(nowMs, schedule, known)
       : keep(nowMs, known, clamp(nowMs, schedule, choose(nowMs, schedule, known, random)));
   if (chosen === undefined) return undefined;
-  const { atMs, source } = pause(nowMs, schedule, known) ?? chosen;
+  const { atMs, source } = pause(nowMs, schedule, known, chosen);
   return { nextRunAt: new Date(atMs), source };
 }
 
@@ -99,7 +104,7 @@ function counted(
 
 /** A start at or after its time was the one run a `once` has; an earlier one, by hand, was not. */
 function chooseOnce(nowMs: number, schedule: OnceSchedule, state: KnownState): Candidate | undefined {
-  const atMs = isoTimeMs(schedule.at) ?? Number.NaN;
+  const atMs = onceTimeMs(schedule);
   const hasRun = state.startedMs !== undefined && state.startedMs >= atMs;
   return earlier(hasRun ? undefined : { atMs, source: "once" }, oneShot(nowMs, state));
 }
@@ -139,9 +144,14 @@ function keep(nowMs: number, { plannedMs, plannedSource }: KnownState, chosen: C
   return plannedMs > nowMs && plannedMs < chosen.atMs ? { atMs: plannedMs, source: chosen.source } : chosen;
 }
 
-/** The end of a pause, when the schedule is to be planned anew; a `once` that comes later still is not hurried. */
-function pause(nowMs: number, schedule: Schedule, { pausedUntilMs }: KnownState): Candidate | undefined {
-  if (pausedUntilMs === undefined || pausedUntilMs <= nowMs) return undefined;
-  const laterStill = schedule.type === "once" && (isoTimeMs(schedule.at) ?? Number.NaN) > pausedUntilMs;
-  return laterStill ? undefined : { atMs: pausedUntilMs, source: "paused" };
+/** A pause makes its end the time to plan again, but does not hurry the one time of a `once` that comes later still. */
+function pause(
+  nowMs: number,
+  schedule: Schedule,
+  { pausedUntilMs }: KnownState,
+  chosen: Candidate,
+): Candidate {
+  if (pausedUntilMs === undefined || pausedUntilMs <= nowMs) return chosen;
+  if (schedule.type === "once" && chosen.atMs > pausedUntilMs) return chosen;
+  return { atMs: pausedUntilMs, source: "paused" };
 }

@@ -22,6 +22,8 @@ export interface KnownHint {
   readonly expiresMs: number;
 }
 
+const EXPECTED_TIME = 'expected an ISO time such as "2026-03-01T09:00:00Z"';
+
 /** Throws a SchedulerError with code INVALID_STATE that names the key and its value. */
 export function readState(state: Partial<ScheduleState>): KnownState {
   const lastRunMs = readTime("last_run_at", state.last_run_at);
@@ -37,17 +39,19 @@ export function readState(state: Partial<ScheduleState>): KnownState {
 }
 
 function readHint({ interval, next_run_at, expires_at }: ScheduleHint): KnownHint {
+  const expiresMs = readTime("hint.expires_at", expires_at);
+  if (expiresMs === undefined) throw invalid("hint.expires_at", expires_at, EXPECTED_TIME);
   return {
     intervalMs: interval == null ? undefined : readInterval("hint.interval", interval),
     oneShotMs: readTime("hint.next_run_at", next_run_at),
-    expiresMs: readTime("hint.expires_at", expires_at) ?? -Infinity,
+    expiresMs,
   };
 }
 
 function readTime(key: string, text: string | null | undefined): number | undefined {
   if (text == null) return undefined;
   const ms = isoTimeMs(text);
-  if (ms === undefined) throw invalid(key, text, 'expected an ISO time such as "2026-03-01T09:00:00Z"');
+  if (ms === undefined) throw invalid(key, text, EXPECTED_TIME);
   return ms;
 }
 

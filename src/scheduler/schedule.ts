@@ -102,7 +102,10 @@ export function validateSchedule(schedule: unknown): asserts schedule is Schedul
   }
   if (schedule.type === "interval") validateInterval(schedule);
   if (schedule.type === "cron") validateCron(schedule);
-  if (schedule.type === "once") validateOnce(schedule);
+  if (schedule.type === "once") {
+    onceTimeMs(schedule);
+    validateMissed(schedule);
+  }
 }
 
 /** Says only that the type is known: what the other keys hold is still to be checked. */
@@ -118,6 +121,13 @@ function isTyped(schedule: unknown): schedule is Schedule {
 /** The expression under either of its two keys. */
 export function cronExpression(schedule: CronSchedule): string {
   return schedule.expression ?? schedule.cron;
+}
+
+/** The one time of a `once` schedule; throws ScheduleDefinitionError when it is none. */
+export function onceTimeMs({ at }: OnceSchedule): number {
+  const ms = isoTimeMs(at);
+  if (ms === undefined) throw wrong("at", at, 'an ISO time with its offset, such as "2026-03-01T09:00:00Z"');
+  return ms;
 }
 
 function validateInterval(schedule: IntervalSchedule): void {
@@ -139,13 +149,6 @@ function validateCron(schedule: CronSchedule): void {
   parseCronExpression(cronExpression(schedule));
   if (schedule.timezone !== undefined) timeZone(schedule.timezone);
   validateLimits(schedule);
-  validateMissed(schedule);
-}
-
-function validateOnce(schedule: OnceSchedule): void {
-  if (isoTimeMs(schedule.at) === undefined) {
-    throw wrong("at", schedule.at, 'an ISO time with its offset, such as "2026-03-01T09:00:00Z"');
-  }
   validateMissed(schedule);
 }
 
