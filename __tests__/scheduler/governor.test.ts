@@ -232,6 +232,12 @@ describe("planning again", () => {
     }
   });
 
+  it("with a longer interval counts it from the last completion, whatever was planned before", () => {
+    const planned = { next_run_at: iso("00:05:00"), next_run_source: "baseline-interval" } as const;
+    const state = { last_completed_at: iso("00:00:00"), ...planned };
+    expect(planNextRun({ now: at("00:01:00"), schedule: hourly, state }).nextRunAt).toEqual(at("01:00:00"));
+  });
+
   it("for another reason, or for a shorter wait, plans anew", () => {
     const planned = { next_run_at: iso("00:30:00"), next_run_source: "baseline-cron" } as const;
     const state = { last_completed_at: longAgo, ...planned };
