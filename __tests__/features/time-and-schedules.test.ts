@@ -17,6 +17,7 @@ import {
   seededRandom,
   validateSchedule,
 } from "../../src/index.js";
+import { thrownBy } from "../thrown-by.js";
 
 const at = (text: string): Date => new Date(`2026-03-02T${text}Z`);
 
@@ -37,7 +38,7 @@ describe("interval errors", () => {
     ["-5m", "Negative intervals are not allowed"],
     ["5x", 'Invalid time unit "x". Valid units are: s, m, h, d'],
   ])("%j has a message of its own and carries the text", (interval, message) => {
-    const error = caught(() => parseInterval(interval));
+    const error = thrownBy(() => parseInterval(interval));
     expect(error).toBeInstanceOf(IntervalParseError);
     expect(error).toMatchObject({
       message,
@@ -174,12 +175,3 @@ describe("a webhook or chat schedule", () => {
     expect(planNextRun({ now: at("10:00:00"), schedule: { type }, state })).toBeUndefined();
   });
 });
-
-function caught(act: () => unknown): unknown {
-  try {
-    act();
-  } catch (error) {
-    return error;
-  }
-  throw new Error("Expected an error.");
-}

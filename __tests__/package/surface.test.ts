@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import * as rota from "../../src/index.js";
 import * as scheduler from "../../src/scheduler/index.js";
+import { thrownBy } from "../thrown-by.js";
 
 const SCHEDULER = [
   "CronParseError",
@@ -41,12 +42,7 @@ describe("every error", () => {
     ["ScheduleDefinitionError", () => rota.validateSchedule({ type: "once", at: "soon" })],
     ["SchedulerError", () => rota.nextCronRuns("@daily", -1)],
   ])("shows its name, %s, in its stack, and has a code and the common bases", (name, act) => {
-    let thrown: unknown;
-    try {
-      act();
-    } catch (error) {
-      thrown = error;
-    }
+    const thrown = thrownBy(act);
     expect(thrown).toBeInstanceOf(rota.SchedulerError);
     expect(thrown).toBeInstanceOf(rota.RotaError);
     expect(thrown).toMatchObject({ name, code: expect.stringMatching(/^[A-Z_]+$/) as string });
