@@ -6,6 +6,8 @@ const config: ViteUserConfig = defineConfig({
   resolve: { alias: { rota: fileURLToPath(new URL("src/index.ts", import.meta.url)) } },
   test: {
     include: ["__tests__/**/*.test.ts"],
+    // Ends a test that hangs; a slow machine must not fail one that works.
+    testTimeout: 60_000,
     coverage: {
       include: ["src/**/*.ts"],
       reporter: ["text", "html"],

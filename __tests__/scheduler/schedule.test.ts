@@ -37,6 +37,7 @@ describe("validateSchedule", () => {
   it.each([
     [{ type: "daily" }, "type", 'Invalid type "daily": expected one of interval, cron, once, webhook, chat'],
     [{}, "type", "Invalid type undefined: expected one of interval, cron, once, webhook, chat"],
+    [{ type: {} }, "type", "Invalid type an object: expected one of interval, cron, once, webhook, chat"],
     [null, "type", "Invalid type undefined: expected one of interval, cron, once, webhook, chat"],
     ["5m", "type", "Invalid type undefined: expected one of interval, cron, once, webhook, chat"],
     [

@@ -110,12 +110,8 @@ export function validateSchedule(schedule: unknown): asserts schedule is Schedul
 
 /** Says only that the type is known: what the other keys hold is still to be checked. */
 function isTyped(schedule: unknown): schedule is Schedule {
-  return (
-    typeof schedule === "object" &&
-    schedule !== null &&
-    "type" in schedule &&
-    Object.hasOwn(KEYS, String(schedule.type))
-  );
+  if (typeof schedule !== "object" || schedule === null || !("type" in schedule)) return false;
+  return typeof schedule.type === "string" && Object.hasOwn(KEYS, schedule.type);
 }
 
 /** The expression under either of its two keys. */
