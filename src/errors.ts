@@ -9,10 +9,10 @@ export interface RotaErrorOptions<Code extends string = string> {
 }
 
 /** Programs branch on `code`; people read `message`. */
-export class RotaError extends Error {
-  readonly code: string;
+export class RotaError<Code extends string = string> extends Error {
+  readonly code: Code;
 
-  constructor(message: string, { code, cause }: RotaErrorOptions) {
+  constructor(message: string, { code, cause }: RotaErrorOptions<Code>) {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
   }

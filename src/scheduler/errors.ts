@@ -1,5 +1,5 @@
 /** The errors of the scheduler layer, one class per decision a caller can make. */
-import { RotaError, type RotaErrorOptions } from "../errors.js";
+import { RotaError } from "../errors.js";
 import type { CronFieldName } from "./cron-expression.js";
 
 export type SchedulerErrorCode =
@@ -10,14 +10,7 @@ export type SchedulerErrorCode =
   | "INVALID_STATE"
   | "UNKNOWN_TIMEZONE";
 
-export class SchedulerError extends RotaError {
-  declare readonly code: SchedulerErrorCode;
-
-  // oxlint-disable-next-line no-useless-constructor -- narrows the codes a subclass may use
-  constructor(message: string, options: RotaErrorOptions<SchedulerErrorCode>) {
-    super(message, options);
-  }
-}
+export class SchedulerError extends RotaError<SchedulerErrorCode> {}
 SchedulerError.prototype.name = "SchedulerError";
 
 /** The text is not `{positive integer}{s|m|h|d}`. */

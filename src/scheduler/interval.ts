@@ -15,18 +15,23 @@ const UNITS = Object.keys(UNIT_MS).join(", ");
 
 /** The milliseconds in `{positive integer}{s|m|h|d}`; throws IntervalParseError for everything else. */
 export function parseInterval(text: string): number {
-  const fault = intervalFault(text);
-  if (fault !== undefined) throw new IntervalParseError(fault, typeof text === "string" ? text : quote(text));
-  return durationMs(text) ?? Number.NaN;
+  return readInterval(
+    text,
+    (fault) => new IntervalParseError(fault, typeof text === "string" ? text : quote(text)),
+  );
 }
 
-/** What is wrong with an interval text; `undefined` when nothing is. */
-export function intervalFault(text: unknown): string | undefined {
+/** The same for whoever has more to say than what is wrong with the text, such as which key it stands under. */
+export function readInterval(text: unknown, refusal: (fault: string) => Error): number {
+  const ms = typeof text === "string" ? durationMs(text) : undefined;
+  if (ms === undefined || ms === 0 || ms > LONGEST_MS) throw refusal(explain(text, ms));
+  return ms;
+}
+
+function explain(text: unknown, ms: number | undefined): string {
   if (typeof text !== "string") return `An interval is text such as "5m", got ${quote(text)}`;
-  const ms = durationMs(text);
   if (ms === 0) return "Zero interval is not allowed";
-  if (ms !== undefined)
-    return ms > LONGEST_MS ? `Interval ${quote(text)} is too long. The longest is 36500d` : undefined;
+  if (ms !== undefined) return `Interval ${quote(text)} is too long. The longest is 36500d`;
   if (text.trim() === "") return `Interval is empty. Expected format: ${FORMAT}`;
   if (/^-\d/.test(text)) return "Negative intervals are not allowed";
   if (/^\d*[.,]\d/.test(text)) return "Decimal values are not supported";

@@ -3,7 +3,7 @@ import { quote } from "../errors.js";
 import { isoTimeMs } from "../iso-time.js";
 import type { PlanSource, ScheduleHint, ScheduleState } from "../state/schedule-state.js";
 import { SchedulerError } from "./errors.js";
-import { intervalFault, parseInterval } from "./interval.js";
+import { readInterval } from "./interval.js";
 
 export interface KnownState {
   /** `undefined` when it never ran; the start of the last run where a file has no more than that. */
@@ -41,8 +41,9 @@ export function readState(state: Partial<ScheduleState>): KnownState {
 function readHint({ interval, next_run_at, expires_at }: ScheduleHint): KnownHint {
   const expiresMs = readTime("hint.expires_at", expires_at);
   if (expiresMs === undefined) throw invalid("hint.expires_at", expires_at, EXPECTED_TIME);
+  const refuse = (fault: string): SchedulerError => invalid("hint.interval", interval, fault);
   return {
-    intervalMs: interval == null ? undefined : readInterval("hint.interval", interval),
+    intervalMs: interval == null ? undefined : readInterval(interval, refuse),
     oneShotMs: readTime("hint.next_run_at", next_run_at),
     expiresMs,
   };
@@ -59,12 +60,6 @@ function readCount(key: string, count: number | null | undefined): number {
   if (count == null) return 0;
   if (!Number.isSafeInteger(count) || count < 0) throw invalid(key, count, "expected a whole number from 0");
   return count;
-}
-
-function readInterval(key: string, text: string): number {
-  const fault = intervalFault(text);
-  if (fault !== undefined) throw invalid(key, text, fault);
-  return parseInterval(text);
 }
 
 function invalid(key: string, value: unknown, reason: string): SchedulerError {

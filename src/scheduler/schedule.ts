@@ -6,7 +6,7 @@ import { quote } from "../errors.js";
 import { isoTimeMs } from "../iso-time.js";
 import { parseCronExpression } from "./cron.js";
 import { ScheduleDefinitionError } from "./errors.js";
-import { intervalFault, isJitterPercent, parseInterval } from "./interval.js";
+import { isJitterPercent, parseInterval, readInterval } from "./interval.js";
 import { timeZone } from "./time-zone.js";
 
 export type Schedule = IntervalSchedule | CronSchedule | OnceSchedule | WebhookSchedule | ChatSchedule;
@@ -169,9 +169,10 @@ function intervalUnder<Key extends string>(
 ): number | undefined {
   const text = holder[key];
   if (text === undefined) return undefined;
-  const fault = intervalFault(text);
-  if (fault !== undefined) throw new ScheduleDefinitionError(`Invalid ${key} ${quote(text)}: ${fault}`, key);
-  return parseInterval(text);
+  return readInterval(
+    text,
+    (fault) => new ScheduleDefinitionError(`Invalid ${key} ${quote(text)}: ${fault}`, key),
+  );
 }
 
 function wrong(key: string, value: unknown, expected: string): ScheduleDefinitionError {
