@@ -1,4 +1,5 @@
 /** The Random port: the only place that draws real randomness, and a seeded source for what must be repeatable. */
+import { randomBytes } from "node:crypto";
 
 /** Answers a number in [0, 1). */
 export type Random = () => number;
@@ -15,4 +16,9 @@ export function seededRandom(seed: number): Random {
     mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
     return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
   };
+}
+
+/** Text nobody can guess, fit for a file name: 24 hexadecimal digits. */
+export function randomToken(): string {
+  return randomBytes(12).toString("hex");
 }
