@@ -19,7 +19,7 @@ let own: ProcessIdentity | undefined;
 
 /** The process that runs this code. */
 export function thisProcess(): ProcessIdentity {
-  own ??= { pid: process.pid, started: startOf(process.pid) ?? "0", machine: machineId() };
+  own ??= { pid: process.pid, started: statOf(process.pid)?.started ?? "0", machine: machineId() };
   return own;
 }
 
@@ -31,8 +31,11 @@ export function lifeOf({ pid, started, machine }: ProcessIdentity): "alive" | "d
   } catch (error) {
     if (errorCode(error) === "ESRCH") return "dead";
   }
-  const startedNow = startOf(pid);
-  return startedNow === undefined || started === "0" || startedNow === started ? "alive" : "dead";
+  const now = statOf(pid);
+  if (now === undefined || now.started === undefined) return "alive";
+  // A killed process stays in the table as a zombie until its parent asks for it.
+  if (now.state === "Z" || now.state === "X") return "dead";
+  return started === "0" || now.started === started ? "alive" : "dead";
 }
 
 const NAME = /^(\d+)-(\d+)-([0-9a-f]{12})-[0-9a-f]{24}$/;
@@ -50,11 +53,19 @@ export function signerOf(name: string): ProcessIdentity | undefined {
   return { pid: Number(pid), started, machine };
 }
 
-/** Clock ticks between boot and the start of a process; `undefined` where there is no such process, or no /proc. */
-function startOf(pid: number): string | undefined {
+interface ProcessStat {
+  readonly state: string | undefined;
+  /** Clock ticks between boot and the start of the process. */
+  readonly started: string | undefined;
+}
+
+/** `undefined` where there is no such process, or no /proc. */
+function statOf(pid: number): ProcessStat | undefined {
   const stat = readText(`/proc/${pid}/stat`);
-  // The command's name is in parentheses and may hold anything; the start is the 20th field after it.
-  return stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  if (stat === undefined) return undefined;
+  // The command's name is in parentheses and may hold anything; the state comes next, the start 19 fields later.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return { state: fields[0], started: fields[19] };
 }
 
 function machineId(): string {
