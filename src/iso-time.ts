@@ -1,12 +1,22 @@
 /** ISO times with their offset, as configuration and state have them: "2026-03-01T09:00:00Z". */
 
 const ISO_TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
+/** What `toISOString` writes, save on 29 February: nothing is left to check, and state files are full of it. */
+export const CERTAIN_TIME: string =
+  "\\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)" +
+  "T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z";
+const CERTAIN = new RegExp(`^${CERTAIN_TIME}$`);
 
 /** Milliseconds since 1970. Stricter than `Date.parse`, which takes other notations, local time, and 30 February. */
 export function isoTimeMs(text: unknown): number | undefined {
   if (typeof text !== "string") return undefined;
+  if (CERTAIN.test(text)) return Date.parse(text);
   const [, date = ""] = ISO_TIME.exec(text) ?? [];
   const ms = Date.parse(text);
   if (date === "" || Number.isNaN(ms)) return undefined;
   return new Date(date).toISOString().startsWith(date) ? ms : undefined;
+}
+
+export function isIsoTime(text: unknown): boolean {
+  return (typeof text === "string" && CERTAIN.test(text)) || isoTimeMs(text) !== undefined;
 }

@@ -1,0 +1,60 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isIsoTime, isoTimeMs } from "../src/iso-time.js";
+
+const DAY_MS = 86_400_000;
+
+describe("an ISO time", () => {
+  it("is what toISOString writes, on every day of leap years and others", () => {
+    for (let ms = Date.UTC(1999, 11, 1); ms < Date.UTC(2005, 0, 1); ms += DAY_MS - 1_234_567) {
+      const text = new Date(ms).toISOString();
+      expect([text, isIsoTime(text), isoTimeMs(text)]).toEqual([text, true, ms]);
+    }
+  });
+
+  it("names a moment that exists, in digits of their place", () => {
+    const two = fc.nat({ max: 99 }).map((number) => String(number).padStart(2, "0"));
+    const time = fc
+      .tuple(fc.constantFrom("1900", "2000", "2023", "2024"), two, two, two, two, two)
+      .map(
+        ([year, month, day, hour, minute, second]) =>
+          `${year}-${month}-${day}T${hour}:${minute}:${second}.123Z`,
+      );
+    fc.assert(
+      fc.property(time, (text) => {
+        const exists = !Number.isNaN(Date.parse(text)) && new Date(text).toISOString() === text;
+        expect([text, isIsoTime(text), isoTimeMs(text)]).toEqual([
+          text,
+          exists,
+          exists ? Date.parse(text) : undefined,
+        ]);
+      }),
+      {
+        numRuns: 20_000,
+        examples: ["2023-02-29", "2024-02-29", "2023-04-31", "2023-12-31"].map((day) => [
+          `${day}T23:59:59.123Z`,
+        ]),
+      },
+    );
+  });
+
+  it.each([
+    "2026-02-30T00:00:00.000Z",
+    "2026-03-01",
+    "2026-03-01T09:00:00",
+    "tomorrow",
+    "",
+    5,
+    null,
+    undefined,
+  ])("is not %j", (value) => {
+    expect([isIsoTime(value), isoTimeMs(value)]).toEqual([false, undefined]);
+  });
+
+  it.each(["2026-03-01T09:00Z", "2026-03-01T09:00:00+02:00", "2026-03-01T09:00:00.5-05:30"])(
+    "may be %s",
+    (text) => {
+      expect([isIsoTime(text), isoTimeMs(text)]).toEqual([true, Date.parse(text)]);
+    },
+  );
+});
