@@ -1,18 +1,35 @@
 /** What is remembered of a schedule between its runs, with the keys as the state file spells them. */
 
+export const PLAN_SOURCES = [
+  "baseline-interval",
+  "baseline-cron",
+  "ai-interval",
+  "ai-oneshot",
+  "clamped-min",
+  "clamped-max",
+  "paused",
+  "first-run",
+  "once",
+  "catch-up",
+  "manual",
+] as const;
+
 /** Why a schedule runs when it does. */
-export type PlanSource =
-  | "baseline-interval"
-  | "baseline-cron"
-  | "ai-interval"
-  | "ai-oneshot"
-  | "clamped-min"
-  | "clamped-max"
-  | "paused"
-  | "first-run"
-  | "once"
-  | "catch-up"
-  | "manual";
+export type PlanSource = (typeof PLAN_SOURCES)[number];
+
+export const SCHEDULE_STATUSES = ["idle", "running", "disabled"] as const;
+
+export type ScheduleStatus = (typeof SCHEDULE_STATUSES)[number];
+
+/** The right to run one slot, as it is remembered while the job runs. */
+export interface StoredClaim {
+  /** Tells this claim from any later one of the same schedule. */
+  readonly token: string;
+  readonly job_id: string;
+  /** ISO time at which the slot was due. */
+  readonly slot: string;
+  readonly source?: PlanSource | null | undefined;
+}
 
 /** Temporary advice that changes a plan: another interval, one extra time, or both. */
 export interface ScheduleHint {
@@ -27,7 +44,7 @@ export interface ScheduleHint {
 
 /** All times are ISO texts; a key that is `null` counts as absent. */
 export interface ScheduleState {
-  readonly status: "idle" | "running" | "disabled";
+  readonly status: ScheduleStatus;
   /** The start of the latest run. */
   readonly last_run_at?: string | null | undefined;
   readonly last_started_at?: string | null | undefined;
@@ -40,7 +57,36 @@ export interface ScheduleState {
   readonly missed_count?: number | null | undefined;
   readonly paused_until?: string | null | undefined;
   readonly hint?: ScheduleHint | null | undefined;
+  /** Who runs it; set by the store. */
+  readonly claim?: StoredClaim | null | undefined;
+  /** How often in a row its job was cut off by the end of the process; set by the store. */
+  readonly interrupted_count?: number | null | undefined;
 }
+
+/** The keys above, in the order in which the state file has them. */
+export const SCHEDULE_KEYS: readonly (keyof ScheduleState)[] = [
+  "status",
+  "last_run_at",
+  "last_started_at",
+  "last_completed_at",
+  "next_run_at",
+  "next_run_source",
+  "last_error",
+  "failure_count",
+  "interrupted_count",
+  "missed_count",
+  "paused_until",
+  "hint",
+  "claim",
+];
+
+/** What is known of a schedule that never ran. */
+export const UNKNOWN_SCHEDULE: ScheduleState = {
+  status: "idle",
+  last_run_at: null,
+  next_run_at: null,
+  last_error: null,
+};
 
 /** A change to some keys: those not named stay, those set to `null` are cleared. */
 export type ScheduleStatePatch = Partial<ScheduleState>;

@@ -1,0 +1,175 @@
+/**
+ * Appends lines to one day's file, durably, beside other processes that do the same. Whether a line may be
+ * written is decided while it is its turn; that it counted, by the order in which the file has it.
+ */
+import type { FileHandle } from "node:fs/promises";
+import { attempt, closeQuietly } from "../file/disk.js";
+import { StateFileError } from "../errors.js";
+import { GroupCommit } from "../group-commit.js";
+import { DayIndex, type KnownJob } from "./job-day.js";
+import { type JobDirectory, readRange } from "./job-directory.js";
+import { glanceAt, scanLines } from "./job-line.js";
+
+/** A line that somebody wants to add, once it is known what the file says of its job. */
+export interface DayChange {
+  readonly id: string;
+  /** The line, given what is known of the job; `undefined` for a change that only a known job can have. */
+  lineAfter(job: KnownJob | undefined): string | undefined;
+}
+
+interface PendingChange {
+  readonly change: DayChange;
+  /** Whether its line is in the file and counts. */
+  counted: boolean;
+}
+
+export class DayFile {
+  readonly #directory: JobDirectory;
+  readonly #day: string;
+  readonly #path: string;
+  readonly #onCreated: () => void;
+  readonly #commit = new GroupCommit<PendingChange>((batch) => this.#write(batch));
+  #pending = 0;
+  /** What the first `#knownBytes` of the file say, all of them whole lines. */
+  #index = new DayIndex();
+  #knownBytes = 0;
+  #inode = 0;
+  /** The file has a last line without newline. */
+  #isTorn = false;
+  /** The directory's entry for the file was synced since this process first wrote to it, whoever created it. */
+  #isEntryDurable = false;
+
+  constructor(directory: JobDirectory, day: string, onCreated: () => void) {
+    this.#directory = directory;
+    this.#day = day;
+    this.#path = directory.dayPath(day);
+    this.#onCreated = onCreated;
+  }
+
+  get isIdle(): boolean {
+    return this.#pending === 0;
+  }
+
+  /** Whether the line was written and counts; durable when it resolves. */
+  async append(change: DayChange): Promise<boolean> {
+    const pending: PendingChange = { change, counted: false };
+    this.#pending++;
+    try {
+      await this.#commit.add(pending);
+    } finally {
+      this.#pending--;
+    }
+    return pending.counted;
+  }
+
+  /** Resolves when everything added so far has been written, or was refused. */
+  settled(): Promise<void> {
+    return this.#commit.settled();
+  }
+
+  async #write(batch: readonly PendingChange[]): Promise<void> {
+    let handle = await this.#directory.openDay(this.#day);
+    const isNew = handle === undefined;
+    if (handle === undefined) {
+      if (batch.every(({ change }) => change.lineAfter(undefined) === undefined)) return;
+      handle = await this.#directory.createDay(this.#day);
+    }
+    try {
+      await this.#appendTo(handle, batch);
+    } finally {
+      await closeQuietly(handle);
+    }
+    if (isNew) this.#onCreated();
+  }
+
+  async #appendTo(handle: FileHandle, batch: readonly PendingChange[]): Promise<void> {
+    const { size, ino } = await attempt(this.#path, "stat", handle.stat());
+    if (ino !== this.#inode || size < this.#knownBytes) this.#forget();
+    this.#inode = ino;
+    await this.#learn(handle, size);
+
+    const lines = this.#linesFor(batch);
+    if (lines.size === 0) return;
+    // A crash may have cut the last line short. Cutting it off would take away what another process appends now.
+    const bytes = Buffer.from(`${this.#isTorn ? "\n" : ""}${[...lines.keys()].join("\n")}\n`);
+    let bytesWritten = 0;
+    try {
+      ({ bytesWritten } = await attempt(this.#path, "append", handle.write(bytes)));
+      if (bytesWritten < bytes.length)
+        throw this.#notWritten(`only ${bytesWritten} of ${bytes.length} bytes fit`);
+      const counted = await this.#countedLines(handle, size, bytes, lines);
+      await attempt(this.#path, "sync", handle.datasync());
+      if (!this.#isEntryDurable) await this.#directory.sync();
+      this.#isEntryDurable = true;
+      for (const [line, pending] of lines) pending.counted = counted.has(line);
+    } catch (error) {
+      this.#forget();
+      await this.#cutBack(handle, size, bytesWritten);
+      throw error;
+    }
+  }
+
+  /** The lines to write and whose they are, each decided after those before it. */
+  #linesFor(batch: readonly PendingChange[]): Map<string, PendingChange> {
+    const lines = new Map<string, PendingChange>();
+    const soon = new DayIndex(this.#index);
+    for (const pending of batch) {
+      const line = pending.change.lineAfter(soon.get(pending.change.id));
+      const glance = line === undefined ? undefined : glanceAt(Buffer.from(line));
+      if (line !== undefined && glance !== undefined && soon.apply(glance)) lines.set(line, pending);
+    }
+    return lines;
+  }
+
+  /** Which of the lines just written count, now that what others wrote before them is known as well. */
+  async #countedLines(
+    handle: FileHandle,
+    sizeBefore: number,
+    written: Buffer,
+    lines: ReadonlyMap<string, unknown>,
+  ): Promise<ReadonlySet<string>> {
+    const { size } = await attempt(this.#path, "stat", handle.stat());
+    if (size !== sizeBefore + written.length) {
+      const { bytes, counted } = await this.#learn(handle, size);
+      if (!bytes.includes(written)) throw this.#notWritten("another process has cut it off again");
+      return counted;
+    }
+    scanLines(written, (glance) => this.#index.apply(glance));
+    this.#knownBytes = size;
+    this.#isTorn = false;
+    return new Set(lines.keys());
+  }
+
+  /** Takes in what the file has beyond the known bytes, and answers that and the lines in it that count. */
+  async #learn(handle: FileHandle, size: number): Promise<{ bytes: Buffer; counted: ReadonlySet<string> }> {
+    const bytes = await readRange(handle, this.#path, this.#knownBytes, size);
+    const counted = new Set<string>();
+    const tornBytes = scanLines(bytes, (glance, line) => {
+      if (this.#index.apply(glance)) counted.add(line.toString("utf8"));
+    });
+    this.#knownBytes += bytes.length - tornBytes;
+    this.#isTorn = tornBytes > 0;
+    return { bytes, counted };
+  }
+
+  /** Takes back what was appended in vain, unless another process has appended after it. */
+  async #cutBack(handle: FileHandle, sizeBefore: number, bytesWritten: number): Promise<void> {
+    try {
+      const { size } = await handle.stat();
+      if (bytesWritten > 0 && size === sizeBefore + bytesWritten) await handle.truncate(sizeBefore);
+    } catch {
+      // The disk is failing already. What stays behind is a torn line, or lines of which their callers know less.
+    }
+  }
+
+  #notWritten(reason: string): StateFileError {
+    return new StateFileError(this.#path, "append", new Error(reason));
+  }
+
+  #forget(): void {
+    this.#index = new DayIndex();
+    this.#knownBytes = 0;
+    this.#isTorn = false;
+    this.#isEntryDurable = false;
+  }
+}

@@ -1,0 +1,221 @@
+/**
+ * The job log in files: a day's jobs in `<directory>/<day>.jsonl`, a job's output in `<directory>/<job-id>.log`.
+ * A job belongs to the day in its id, also when it ends on another. How a line gets there is day-file.ts's business.
+ */
+import { type Clock, systemClock } from "../../clock.js";
+import { type Logger, processLogger } from "../../logger.js";
+import { type Random, randomToken, systemRandom } from "../../random.js";
+import { DayFile } from "./day-file.js";
+import { type Disk, nodeDisk } from "../file/disk.js";
+import { StateError } from "../errors.js";
+import { type FilesInUse, JobArchive } from "./job-archive.js";
+import { newestFirst } from "./job-day.js";
+import { JobDirectory } from "./job-directory.js";
+import { dayOf, dayOfJob, drawJobId, idTakenError, MOST_DRAWS } from "./job-id.js";
+import { endLine, startLine } from "./job-line.js";
+import {
+  DEFAULT_LIST_LIMIT,
+  DEFAULT_MAX_AGE_DAYS,
+  DEFAULT_MAX_JOBS,
+  DEFAULT_MAX_OUTPUT_BYTES,
+  type JobFilter,
+  type JobLog,
+  type JobOutcomeRecord,
+  type JobOutput,
+  type JobRecord,
+  type NewJob,
+} from "./job-log.js";
+import { durationBetween, instantOr, isWanted, jobRecord, newEnd, newStart } from "./job-record.js";
+import { JobOutputs } from "./job-outputs.js";
+import { interruptionOf } from "./job-recovery.js";
+import type { RetentionLimits } from "./job-retention.js";
+import { signedName } from "../file/process-identity.js";
+
+export interface FileJobLogOptions {
+  /** Created, with what is missing above it, when the first job starts. */
+  readonly directory: string;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+  readonly disk?: Disk | undefined;
+  readonly logger?: Logger | undefined;
+  /** How long a day is kept after its end. @default 30 */
+  readonly maxAgeDays?: number | undefined;
+  /** A day goes when the newer days alone have this many jobs. @default 10_000 */
+  readonly maxJobs?: number | undefined;
+  /** What is kept of one job's output. @default 1_000_000 */
+  readonly maxOutputBytes?: number | undefined;
+}
+
+/** Days whose ids are kept in memory: today's, yesterday's at midnight, and those of jobs that run for days. */
+const MOST_DAYS_KNOWN = 4;
+
+export class FileJobLog implements JobLog, AsyncDisposable {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #logger: Logger;
+  readonly #limits: RetentionLimits;
+  readonly #directory: JobDirectory;
+  readonly #archive: JobArchive;
+  readonly #outputs: JobOutputs;
+  /** Signs the lines of this log: which process wrote them, and which log in it. */
+  readonly #signature: string = signedName(randomToken());
+  /** In the order of their last use. */
+  readonly #days = new Map<string, DayFile>();
+  /** When each running job of this log started, on the monotonic clock. */
+  readonly #startedMs = new Map<string, number>();
+  #pruning: Promise<readonly string[]> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: FileJobLogOptions) {
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? systemRandom;
+    this.#logger = options.logger ?? processLogger;
+    this.#limits = {
+      maxAgeDays: options.maxAgeDays ?? DEFAULT_MAX_AGE_DAYS,
+      maxJobs: options.maxJobs ?? DEFAULT_MAX_JOBS,
+    };
+    this.#directory = new JobDirectory(options.directory, options.disk ?? nodeDisk);
+    this.#archive = new JobArchive(this.#directory, this.#logger);
+    this.#outputs = new JobOutputs(this.#directory, options.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES);
+  }
+
+  async start(job: NewJob): Promise<JobRecord> {
+    this.#assertOpen();
+    if (job.id !== undefined) dayOfJob(job.id);
+    const startedAt = instantOr(job.started_at, this.#clock.now());
+    const startedMs = this.#clock.monotonic();
+    const draws = job.id === undefined ? MOST_DRAWS : 1;
+    let id = "";
+    for (let draw = 0; draw < draws; draw++) {
+      id = job.id ?? drawJobId(startedAt, this.#random);
+      const start = newStart(job, id, startedAt);
+      const line = startLine(start, this.#signature);
+      if (await this.#dayFile(dayOfJob(id)).append({ id, lineAfter: () => line })) {
+        this.#startedMs.set(id, startedMs);
+        return jobRecord(start, undefined);
+      }
+    }
+    throw idTakenError(id, draws);
+  }
+
+  async finish(id: string, outcome: JobOutcomeRecord): Promise<boolean> {
+    this.#assertOpen();
+    const day = dayOfJob(id);
+    const finishedAt = instantOr(outcome.finished_at, this.#clock.now());
+    const end = newEnd(outcome, finishedAt);
+    const startedMs = this.#startedMs.get(id);
+    const elapsedMs = startedMs === undefined ? undefined : Math.round(this.#clock.monotonic() - startedMs);
+    const isFirst = await this.#dayFile(day).append({
+      id,
+      lineAfter: (job) => {
+        if (job === undefined) return undefined;
+        const sinceStart = elapsedMs ?? durationBetween(job.startedAt, finishedAt);
+        const duration_ms = outcome.duration_ms === undefined ? sinceStart : end.duration_ms;
+        return endLine(id, { ...end, duration_ms }, this.#signature);
+      },
+    });
+    this.#startedMs.delete(id);
+    return isFirst;
+  }
+
+  async get(id: string): Promise<JobRecord | undefined> {
+    const day = dayOfJob(id);
+    const job = (await this.#archive.read(day)).jobs.get(id);
+    return job === undefined ? undefined : this.#archive.record(day, job);
+  }
+
+  async list(filter: JobFilter = {}): Promise<readonly JobRecord[]> {
+    const { limit = DEFAULT_LIST_LIMIT, since } = filter;
+    const records: JobRecord[] = [];
+    const { days } = await this.#directory.list();
+    for (const day of days) {
+      if (records.length >= limit || (since !== undefined && day < dayOf(since))) break;
+      for (const job of newestFirst(await this.#archive.read(day))) {
+        if (records.length >= limit || (since !== undefined && job.startedAt < since.toISOString())) break;
+        const record = this.#archive.record(day, job);
+        if (record !== undefined && isWanted(record, filter)) records.push(record);
+      }
+    }
+    return records;
+  }
+
+  async openOutput(id: string): Promise<JobOutput> {
+    this.#assertOpen();
+    dayOfJob(id);
+    return this.#outputs.open(id);
+  }
+
+  async readOutput(id: string): Promise<string | undefined> {
+    dayOfJob(id);
+    return this.#outputs.read(id);
+  }
+
+  /**
+   * Closes as interrupted what was left open by processes that are gone, and answers the ids. For the one that owns
+   * the state directory: a process of another machine counts as gone, because it cannot own it any more.
+   */
+  async recover(): Promise<readonly string[]> {
+    const recovered: string[] = [];
+    const { days } = await this.#directory.list();
+    for (const day of days) {
+      const closing = (await this.#archive.openJobs(day)).map(async ({ id, process }) => {
+        const error = interruptionOf(process);
+        if (error === undefined) return;
+        if (await this.finish(id, { status: "interrupted", error, duration_ms: null })) recovered.push(id);
+      });
+      await Promise.all(closing);
+    }
+    return recovered;
+  }
+
+  /** Removes the days that are past the limits, with their outputs, and answers them. Runs by itself once a day. */
+  prune(): Promise<readonly string[]> {
+    const inUse: FilesInUse = {
+      isDayInUse: (day) => this.#days.get(day)?.isIdle === false,
+      isOutputInUse: (id) => this.#outputs.isOpen(id),
+    };
+    this.#pruning ??= this.#archive.removeExpired(this.#clock.now(), this.#limits, inUse).finally(() => {
+      this.#pruning = undefined;
+    });
+    return this.#pruning;
+  }
+
+  /** Waits for what is under way, and closes the outputs that are open. */
+  close(): Promise<void> {
+    this.#closing ??= this.#finishUp();
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #finishUp(): Promise<void> {
+    await Promise.all(Array.from(this.#days.values(), (day) => day.settled()));
+    await this.#pruning?.catch(() => {});
+    await this.#outputs.close();
+  }
+
+  #dayFile(day: string): DayFile {
+    const file = this.#days.get(day) ?? new DayFile(this.#directory, day, () => this.#pruneUnasked());
+    this.#days.delete(day);
+    this.#days.set(day, file);
+    for (const [other, { isIdle }] of this.#days) {
+      if (this.#days.size <= MOST_DAYS_KNOWN) break;
+      if (isIdle && other !== day) this.#days.delete(other);
+    }
+    return file;
+  }
+
+  #pruneUnasked(): void {
+    this.prune().catch((error: unknown) => {
+      this.#logger.warn(
+        `Could not remove old jobs: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    });
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new StateError("The job log is closed.", { code: "STATE_CLOSED" });
+  }
+}

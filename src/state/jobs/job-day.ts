@@ -1,0 +1,81 @@
+/**
+ * What a day's lines say: which jobs started, which of them ended. The first line of its kind counts, in the order
+ * of the file, so that every process comes to the same answer.
+ */
+import type { JobRecord } from "./job-log.js";
+import { type LineGlance, recordOf, scanLines } from "./job-line.js";
+
+export interface KnownJob {
+  readonly startedAt: string;
+  readonly ended: boolean;
+}
+
+/** The ids of a day and whether they have ended: all that a writer must know. */
+export class DayIndex {
+  readonly #jobs = new Map<string, KnownJob>();
+  readonly #below: DayIndex | undefined;
+
+  /** @param below what is known already, and stays as it is */
+  constructor(below?: DayIndex) {
+    this.#below = below;
+  }
+
+  get(id: string): KnownJob | undefined {
+    return this.#jobs.get(id) ?? this.#below?.get(id);
+  }
+
+  /** Whether the line counts: not the second start of an id, nor an end without start or after the end. */
+  apply({ id, startedAt }: LineGlance): boolean {
+    const job = this.get(id);
+    if (startedAt === undefined ? job === undefined || job.ended : job !== undefined) return false;
+    this.#jobs.set(id, { startedAt: startedAt ?? job?.startedAt ?? "", ended: startedAt === undefined });
+    return true;
+  }
+}
+
+/** A job of a day that was read as a whole. */
+export interface DayJob {
+  readonly id: string;
+  readonly startedAt: string;
+  readonly lineNumber: number;
+  /** Who started it; `undefined` where the line does not say. */
+  readonly process: string | undefined;
+  readonly start: Buffer;
+  readonly end: Buffer | undefined;
+}
+
+export interface JobDay {
+  readonly jobs: ReadonlyMap<string, DayJob>;
+  /** The numbers of lines that are none of a job log. */
+  readonly damagedLines: readonly number[];
+}
+
+export function readDay(bytes: Buffer): JobDay {
+  const jobs = new Map<string, DayJob>();
+  const damagedLines: number[] = [];
+  scanLines(
+    bytes,
+    ({ id, startedAt, process }, line, lineNumber) => {
+      const job = jobs.get(id);
+      if (startedAt === undefined) {
+        if (job !== undefined && job.end === undefined) jobs.set(id, { ...job, end: line });
+      } else if (job === undefined) {
+        jobs.set(id, { id, startedAt, lineNumber, process, start: line, end: undefined });
+      }
+    },
+    (lineNumber) => damagedLines.push(lineNumber),
+  );
+  return { jobs, damagedLines };
+}
+
+/** Newest first; of two that started at the same time, the later line first. */
+export function newestFirst({ jobs }: JobDay): DayJob[] {
+  return [...jobs.values()].toSorted((a, b) => {
+    if (a.startedAt !== b.startedAt) return a.startedAt < b.startedAt ? 1 : -1;
+    return b.lineNumber - a.lineNumber;
+  });
+}
+
+export function recordOfJob({ start, end }: DayJob): JobRecord | undefined {
+  return recordOf(start, end);
+}

@@ -1,0 +1,46 @@
+/** A job's id, "job-2026-11-15-k3x9qa": which day it belongs to, and whether a text is one at all. */
+import { quote } from "../../errors.js";
+import type { Random } from "../../random.js";
+import { StateError } from "../errors.js";
+
+const ID = /^job-(\d{4}-\d\d-\d\d)-[0-9a-z]{6}$/;
+const SUFFIX_LENGTH = 6;
+
+/** The UTC day of an instant: "2026-11-15". */
+export function dayOf(at: Date): string {
+  return at.toISOString().slice(0, 10);
+}
+
+/** An id for a job that starts now. Six characters meet again now and then: the log draws anew when they do. */
+export function drawJobId(startedAt: Date, random: Random): string {
+  const drawn = Math.floor(random() * 36 ** SUFFIX_LENGTH);
+  return `job-${dayOf(startedAt)}-${drawn.toString(36).padStart(SUFFIX_LENGTH, "0")}`;
+}
+
+/** The day in an id; `undefined` for a text that is no id. */
+export function dayInJobId(id: string): string | undefined {
+  return ID.exec(id)?.[1];
+}
+
+/** The day in an id. Ids become file names, so whatever is no id ends here with INVALID_STATE. */
+export function dayOfJob(id: string): string {
+  const day = dayInJobId(id);
+  if (day === undefined) {
+    throw new StateError(`Not a job id: ${quote(id)}. Expected one such as "job-2026-11-15-k3x9qa".`, {
+      code: "INVALID_STATE",
+    });
+  }
+  return day;
+}
+
+/** So many ids drawn in vain mean a source of randomness that repeats itself. */
+export const MOST_DRAWS = 100;
+
+export function idTakenError(id: string, draws: number): StateError {
+  const drawn = draws > 1 ? `, as were the ${draws - 1} ids drawn before it` : "";
+  return new StateError(`The job id ${id} is taken${drawn}.`, { code: "INVALID_STATE" });
+}
+
+export function outputTakenError(id: string): StateError {
+  return new StateError(`The output of ${id} was opened before.`, { code: "INVALID_STATE" });
+}

@@ -1,0 +1,32 @@
+/** Which days of a job log are old enough to go, by age and by count. Whole days only: removing them is the log's. */
+
+export interface DayTally {
+  /** "2026-11-15" */
+  readonly day: string;
+  readonly jobs: number;
+  /** How many of them have not ended. */
+  readonly open: number;
+}
+
+export interface RetentionLimits {
+  /** How long a day is kept after its end. @default 30 */
+  readonly maxAgeDays: number;
+  /** A day goes when the newer days alone have this many jobs. @default 10_000 */
+  readonly maxJobs: number;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Never today or a day to come, which the clock may have been set back from, nor a day with a job still open. */
+export function expiredDays(tallies: readonly DayTally[], now: Date, limits: RetentionLimits): string[] {
+  const today = now.toISOString().slice(0, 10);
+  const expired: string[] = [];
+  let newerJobs = 0;
+  for (const { day, jobs, open } of tallies.toSorted((a, b) => (a.day < b.day ? 1 : -1))) {
+    const ageMs = now.getTime() - (Date.parse(day) + DAY_MS);
+    const isOld = ageMs >= limits.maxAgeDays * DAY_MS || newerJobs >= limits.maxJobs;
+    if (isOld && day < today && open === 0) expired.push(day);
+    newerJobs += jobs;
+  }
+  return expired;
+}
