@@ -1,0 +1,135 @@
+/** Which values a schedule's state may hold; what comes from a file or a caller is checked here before it is trusted. */
+import { quote } from "../errors.js";
+import { isIsoTime } from "../iso-time.js";
+import { problemOfValue } from "./file/check-value.js";
+import { StateError } from "./errors.js";
+import {
+  PLAN_SOURCES,
+  SCHEDULE_STATUSES,
+  type ScheduleState,
+  type ScheduleStatePatch,
+} from "./schedule-state.js";
+import type { ScheduleDefinition, ScheduleKey } from "./state-store.js";
+import { type Fields, isFields } from "./file/state-text.js";
+
+interface Rule {
+  readonly expected: string;
+  holds(value: unknown): boolean;
+}
+
+const text: Rule = { expected: "text", holds: (value) => typeof value === "string" };
+const time: Rule = {
+  expected: 'an ISO time such as "2026-03-01T09:00:00Z"',
+  holds: isIsoTime,
+};
+const count: Rule = {
+  expected: "a whole number from 0",
+  holds: (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0,
+};
+const oneOf = (values: readonly string[]): Rule => ({
+  expected: `one of ${values.join(", ")}`,
+  holds: (value) => typeof value === "string" && values.includes(value),
+});
+const map = (rules: ReadonlyMap<string, Rule>, required: readonly string[]): Rule => ({
+  expected: `a map with ${required.join(", ")}`,
+  holds: (value) =>
+    isFields(value) && problemIn(value, rules) === undefined && required.every((key) => value[key] != null),
+});
+
+const RULES: ReadonlyMap<string, Rule> = new Map(
+  Object.entries({
+    status: oneOf(SCHEDULE_STATUSES),
+    last_run_at: time,
+    last_started_at: time,
+    last_completed_at: time,
+    next_run_at: time,
+    next_run_source: oneOf(PLAN_SOURCES),
+    last_error: text,
+    failure_count: count,
+    missed_count: count,
+    paused_until: time,
+    hint: map(
+      new Map(Object.entries({ interval: text, next_run_at: time, expires_at: time, reason: text })),
+      ["expires_at"],
+    ),
+    claim: map(
+      new Map(Object.entries({ token: text, job_id: text, slot: time, source: oneOf(PLAN_SOURCES) })),
+      ["token", "job_id", "slot"],
+    ),
+    interrupted_count: count,
+  } satisfies Record<keyof ScheduleState, Rule>),
+);
+
+/** A sentence about the first value that cannot be; `undefined` when all is well. Unknown keys are not judged. */
+export function problemOf(fields: Fields): string | undefined {
+  return problemIn(fields, RULES);
+}
+
+function problemIn(fields: Fields, rules: ReadonlyMap<string, Rule>): string | undefined {
+  for (const key of Object.keys(fields)) {
+    const value = fields[key];
+    const rule = rules.get(key);
+    if (rule === undefined || value === null || value === undefined || rule.holds(value)) continue;
+    return `${key} is ${quote(value)}, expected ${rule.expected}`;
+  }
+  return undefined;
+}
+
+/** A schedule's state as a file has it: a key may be missing, and there may be others. */
+export type ScheduleFields = Fields & Partial<ScheduleState>;
+
+/** Whether `fields` can serve as a state; one without a status is idle. */
+export function isScheduleFields(fields: Fields): fields is ScheduleFields {
+  return problemOf(fields) === undefined;
+}
+
+/**
+ * A copy of a caller's patch, which may change while it waits to be written. Throws a StateError that names the key:
+ * a mistake must not reach the file.
+ */
+export function checkedPatch(patch: ScheduleStatePatch): ScheduleStatePatch {
+  const problem = problemOfPatch(patch);
+  if (problem !== undefined) throw new StateError(`Invalid state: ${problem}.`, { code: "INVALID_STATE" });
+  const copy: Record<string, unknown> = { ...patch };
+  for (const [key, value] of Object.entries(copy)) if (isFields(value)) copy[key] = structuredClone(value);
+  return copy;
+}
+
+function problemOfPatch(patch: unknown): string | undefined {
+  if (!isFields(patch)) return `${quote(patch)} is not a map of keys and values`;
+  const unknown = Object.keys(patch).find((key) => !RULES.has(key));
+  if (unknown !== undefined) return `${quote(unknown)} is no key of a schedule's state`;
+  if (patch["status"] === null) return "status cannot be cleared";
+  return problemOf(patch) ?? problemOfValue(patch);
+}
+
+/** YAML refuses keys of more than 1024 characters, and escaping makes six of one. */
+const LONGEST_NAME = 128;
+
+export function checkKey({ agent, schedule }: ScheduleKey): void {
+  checkName("agent", agent);
+  checkName("schedule", schedule);
+}
+
+export function checkDefinition(definition: ScheduleDefinition): void {
+  checkKey(definition);
+  const { maxConcurrent = 1 } = definition;
+  if (Number.isSafeInteger(maxConcurrent) && maxConcurrent >= 1) return;
+  throw new StateError(`Invalid maxConcurrent ${quote(maxConcurrent)}: expected a whole number from 1.`, {
+    code: "INVALID_STATE",
+  });
+}
+
+/** Agents and schedules may have any name that a file can hold and give back. */
+export function checkName(kind: "agent" | "schedule", name: string): void {
+  if (typeof name === "string" && name !== "" && name.length <= LONGEST_NAME && isWellFormed(name)) return;
+  throw new StateError(
+    `Invalid ${kind} name ${quote(name)}: expected 1 to ${LONGEST_NAME} characters without half a surrogate pair.`,
+    { code: "INVALID_STATE" },
+  );
+}
+
+/** `isWellFormed` of newer text standards. */
+function isWellFormed(name: string): boolean {
+  return !/\p{Surrogate}/u.test(name);
+}
