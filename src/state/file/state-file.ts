@@ -1,0 +1,234 @@
+/**
+ * The state file between processes: what it said when last looked at, and how to change it so that nobody's change
+ * is lost. A change is read-merge-write under a lock; looking is one `stat` while the file stays the same.
+ */
+import type { BigIntStats } from "node:fs";
+import { dirname } from "node:path";
+import type { Clock } from "../../clock.js";
+import type { Logger } from "../../logger.js";
+import { attempt, closeQuietly, type Disk, makePrivateDirectory, unless } from "./disk.js";
+import { type FileVersion, identityOf, isSame, openRegular, replaceFile } from "./durable-file.js";
+import { StateFileError } from "../errors.js";
+import { keepDamaged } from "./keep-damaged.js";
+import { keepAlive, releaseLock, sweepPrepared, takeLock } from "./lock-directory.js";
+import { emptyDocument, type StateDocument } from "./state-document.js";
+import { readDocument } from "./read-document.js";
+
+export interface StateFileOptions {
+  readonly path: string;
+  readonly disk: Disk;
+  /** Times of damaged files. */
+  readonly clock: Clock;
+  /** Time as other processes know it. */
+  readonly realClock: Clock;
+  readonly logger: Logger;
+  /** A larger file is not read. */
+  readonly maxBytes: number;
+  /** Called when the file turned out to be another one than this process wrote or read last. */
+  onOutsideChange(before: StateDocument, after: StateDocument): void;
+}
+
+/** A change that has been decided and not yet made. */
+export interface NewDocument {
+  readonly bytes: Buffer;
+  /** Called when the bytes are durable; answers the document that they say. */
+  applied(): StateDocument;
+}
+
+/** Decides, under the lock, what the document becomes; `undefined` when it stays as it is. */
+export type DocumentChange = (
+  document: StateDocument,
+) => Promise<NewDocument | undefined> | NewDocument | undefined;
+
+/** A holder that gives no sign of life for this long loses the lock, so that no one waits longer than 5 s. */
+const SILENCE_MS = 4_000;
+/** File systems count time in steps of up to two seconds. */
+const COARSEST_FILE_TIME_MS = 2_000;
+const DAMAGES_SHOWN = 10;
+const LOST_LOCKS = 5;
+
+export class StateFile {
+  readonly #options: StateFileOptions;
+  #document: StateDocument = emptyDocument();
+  #version: FileVersion | undefined;
+  /** Whether the file on disk has damage that the next write would erase. */
+  #isDamaged = false;
+  /** Whether that file has been kept already, by a write that failed afterwards. */
+  #isKept = false;
+  /** What was last said of the file's damage. */
+  #warnedOf = "";
+  #isSwept = false;
+  #hasLooked = false;
+  #last: Promise<void> = Promise.resolve();
+  #looking: Promise<void> | undefined;
+
+  constructor(options: StateFileOptions) {
+    this.#options = options;
+  }
+
+  /** What the file said when last looked at. */
+  get document(): StateDocument {
+    return this.#document;
+  }
+
+  get isDamaged(): boolean {
+    return this.#isDamaged;
+  }
+
+  /** Looks at the file, and reads it again if it is another one. Who asks while one look waits its turn shares it. */
+  refresh(): Promise<void> {
+    this.#looking ??= this.#inTurn(() => {
+      this.#looking = undefined;
+      return this.#look();
+    });
+    return this.#looking;
+  }
+
+  /** Changes the document under the lock; durable when it resolves. `decide` is asked again when the lock was lost. */
+  change(decide: DocumentChange): Promise<void> {
+    return this.#inTurn(async () => {
+      await makePrivateDirectory(this.#options.disk, dirname(this.#options.path));
+      await this.#sweep();
+      for (let lost = 0; lost < LOST_LOCKS; lost++) if (await this.#tryChange(decide)) return;
+      const { path } = this.#options;
+      throw new StateFileError(path, "lock", new Error(`the lock was lost ${LOST_LOCKS} times in a row`));
+    });
+  }
+
+  /** Lets go of the file. What it said stays known, for calls that are about to answer. */
+  close(): Promise<void> {
+    return this.#inTurn(() => this.#set(this.#document, undefined));
+  }
+
+  /**
+   * Lets go of the file, for a while or for good. Whether it has changed can still be told afterwards if its last
+   * change is well past: a later one then has another time, even in a file that was given the same inode.
+   */
+  rest(): Promise<void> {
+    return this.#inTurn(async () => {
+      const version = this.#version;
+      if (version?.handle === undefined) return;
+      const ageMs =
+        this.#options.realClock.now().getTime() - Number(version.identity.modifiedNs / 1_000_000n);
+      const isPast = ageMs > COARSEST_FILE_TIME_MS;
+      this.#version = isPast ? { ...version, handle: undefined } : undefined;
+      await closeQuietly(version.handle);
+    });
+  }
+
+  /** Looking and changing never overlap. */
+  #inTurn(task: () => Promise<void>): Promise<void> {
+    const turn = this.#last.then(task);
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  async #look(): Promise<void> {
+    const { disk, path } = this.#options;
+    const stats = await attempt(path, "stat", unless(["ENOENT"], disk.lstat(path, { bigint: true })));
+    const before = this.#document;
+    if (stats === undefined) {
+      this.#hasLooked = true;
+      if (this.#version === undefined) return;
+      await this.#set(emptyDocument(), undefined);
+    } else {
+      if (this.#version !== undefined && isSame(identityOf(stats), this.#version.identity)) return;
+      requireFile(path, stats);
+      await this.#read();
+    }
+    // The first look finds what was there before, which is no change.
+    if (this.#hasLooked) this.#options.onOutsideChange(before, this.#document);
+    this.#hasLooked = true;
+  }
+
+  /** `false` when the lock was lost on the way, and nothing changed. */
+  async #tryChange(decide: DocumentChange): Promise<boolean> {
+    const { disk, path, realClock } = this.#options;
+    const lock = await takeLock({ disk, clock: realClock, path: `${path}.lock`, silenceMs: SILENCE_MS });
+    const done = new AbortController();
+    void keepAlive(lock, { clock: realClock, disk }, done.signal);
+    let isKept = false;
+    try {
+      await this.#look();
+      const next = await decide(this.#document);
+      if (next === undefined) return true;
+      await this.#keepDamaged();
+      const version = await replaceFile(disk, path, next.bytes, lock);
+      if (version === undefined) return false;
+      isKept = true;
+      await this.#set(next.applied(), version);
+      return true;
+    } finally {
+      done.abort();
+      if (!isKept) await releaseLock(disk, lock);
+    }
+  }
+
+  /** Once for each damaged version, or what failing writes keep of one would push out what was kept of others. */
+  async #keepDamaged(): Promise<void> {
+    if (!this.#isDamaged || this.#isKept) return;
+    await keepDamaged(this.#options.disk, this.#options.path, this.#options.clock.now());
+    this.#isKept = true;
+  }
+
+  async #read(): Promise<void> {
+    const { disk, path, maxBytes } = this.#options;
+    const handle = await openRegular(disk, path);
+    if (handle === undefined) return this.#set(emptyDocument(), undefined);
+    try {
+      const stats = await attempt(path, "stat", handle.stat({ bigint: true }));
+      requireFile(path, stats);
+      const bytes = stats.size > maxBytes ? undefined : await attempt(path, "read", handle.readFile());
+      const { document, damages } =
+        bytes === undefined
+          ? {
+              document: emptyDocument(),
+              damages: [`it has ${stats.size} bytes, more than the ${maxBytes} allowed`],
+            }
+          : await readDocument(bytes, this.#document);
+      this.#warn(damages);
+      await this.#set(document, { identity: identityOf(stats), handle }, damages.length > 0);
+    } catch (error) {
+      await closeQuietly(handle);
+      throw error;
+    }
+  }
+
+  async #set(document: StateDocument, version: FileVersion | undefined, isDamaged = false): Promise<void> {
+    const previous = this.#version;
+    this.#document = document;
+    this.#version = version;
+    this.#isDamaged = isDamaged;
+    this.#isKept = false;
+    if (previous?.handle !== undefined) await closeQuietly(previous.handle);
+  }
+
+  /** Says what is damaged, and says it once, however often the file has to be read. */
+  #warn(damages: readonly string[]): void {
+    const { logger, path } = this.#options;
+    const shown = damages.slice(0, DAMAGES_SHOWN);
+    const report = [...shown, damages.length].join("\n");
+    if (report === this.#warnedOf) return;
+    this.#warnedOf = report;
+    for (const damage of shown)
+      logger.warn(
+        `Damage in ${path}: ${damage}. The entry was reset; the file is kept beside it when it is next written.`,
+      );
+    if (damages.length > shown.length)
+      logger.warn(`Damage in ${path}: ${damages.length - shown.length} more entries were reset.`);
+  }
+
+  async #sweep(): Promise<void> {
+    if (this.#isSwept) return;
+    const { disk, path } = this.#options;
+    const directory = dirname(path);
+    await attempt(directory, "list", sweepPrepared(disk, directory, `${path}.lock`));
+    this.#isSwept = true;
+  }
+}
+
+/** A directory, a pipe or a link is nobody's state, and reading it could reach elsewhere or never end. */
+function requireFile(path: string, stats: BigIntStats): void {
+  if (stats.isFile()) return;
+  throw new StateFileError(path, "read", new Error("it is not a regular file"), "Move it away.");
+}
