@@ -1,6 +1,7 @@
 /** Rota's public surface, name by name. */
 export { type Clock, type Duration, FakeClock, type Instant, systemClock } from "./clock.js";
 export { RotaError, type RotaErrorOptions } from "./errors.js";
+export type { Logger } from "./logger.js";
 export { type Random, seededRandom, systemRandom } from "./random.js";
 export {
   isValidCronExpression,
@@ -37,4 +38,50 @@ export {
   validateSchedule,
   type WebhookSchedule,
 } from "./scheduler/schedule.js";
-export type { PlanSource, ScheduleHint, ScheduleState, ScheduleStatePatch } from "./state/schedule-state.js";
+export {
+  type FileOperation,
+  StateError,
+  type StateErrorCode,
+  StateFileError,
+  StateLockedError,
+  type StateOwner,
+} from "./state/errors.js";
+export { FileStore, type FileStoreOptions } from "./state/file-store.js";
+export type { AgentState, FleetState } from "./state/fleet-state.js";
+export type {
+  JobEndStatus,
+  JobFilter,
+  JobLog,
+  JobOutcomeRecord,
+  JobOutput,
+  JobRecord,
+  JobStatus,
+  JobTrigger,
+  NewJob,
+} from "./state/jobs/job-log.js";
+export { MemoryStore, type MemoryStoreOptions } from "./state/memory-store.js";
+export type {
+  PlanSource,
+  ScheduleHint,
+  ScheduleState,
+  ScheduleStatePatch,
+  ScheduleStatus,
+  StoredClaim,
+} from "./state/schedule-state.js";
+export {
+  getAgentScheduleStates,
+  getScheduleState,
+  readFleetState,
+  type StateFunctionOptions,
+  updateScheduleState,
+  writeFleetState,
+} from "./state/state-functions.js";
+export type {
+  Claim,
+  ClaimRefusal,
+  DueSlots,
+  ScheduleDefinition,
+  ScheduleKey,
+  SkippedSlot,
+  StateStore,
+} from "./state/state-store.js";

@@ -29,7 +29,23 @@ describe("the public surface", () => {
   });
 
   it("of rota has them and what stands below the scheduler", () => {
-    const below = ["FakeClock", "RotaError", "seededRandom", "systemClock", "systemRandom"];
+    const below = [
+      "FakeClock",
+      "FileStore",
+      "MemoryStore",
+      "RotaError",
+      "StateError",
+      "StateFileError",
+      "StateLockedError",
+      "getAgentScheduleStates",
+      "getScheduleState",
+      "readFleetState",
+      "seededRandom",
+      "systemClock",
+      "systemRandom",
+      "updateScheduleState",
+      "writeFleetState",
+    ];
     expect(Object.keys(rota).toSorted()).toEqual([...SCHEDULER, ...below].toSorted());
   });
 });

@@ -1,0 +1,241 @@
+/**
+ * The store for one machine: schedule state in `<stateDir>/state.yaml`, jobs in `<stateDir>/jobs`.
+ * Reads come from memory, changes are committed in groups; how the file is read, written and locked is decided below.
+ */
+import { join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { type Clock, systemClock } from "../clock.js";
+import { type Logger, processLogger } from "../logger.js";
+import { type Disk, makePrivateDirectory, nodeDisk } from "./file/disk.js";
+import { DocumentDraft } from "./file/document-draft.js";
+import { StateError } from "./errors.js";
+import { FileJobLog } from "./jobs/file-job-log.js";
+import type { JobLog } from "./jobs/job-log.js";
+import { type FleetState, fleetOf, newFleet } from "./fleet-state.js";
+import { GroupCommit } from "./group-commit.js";
+import { OwnerLock } from "./file/owner-lock.js";
+import type { ScheduleState } from "./schedule-state.js";
+import type { StateDocument } from "./file/state-document.js";
+import { type DocumentChange, StateFile } from "./file/state-file.js";
+import type { ScheduleKey } from "./state-store.js";
+import { DEFAULT_LEASE_MS, type StateOperation, StoreBase } from "./store-base.js";
+
+export interface FileStoreOptions {
+  /** Made if it is missing, for its owner only. */
+  readonly stateDir: string;
+  /**
+   * The file in it that holds the state.
+   * @default "state.yaml"
+   */
+  readonly fileName?: string | undefined;
+  /** @default systemClock */
+  readonly clock?: Clock | undefined;
+  /**
+   * Where damage is told.
+   * @default Node's process warnings
+   */
+  readonly logger?: Logger | undefined;
+  /**
+   * How long a claim lasts that is not renewed, in milliseconds.
+   * @default 30_000
+   */
+  readonly leaseMs?: number | undefined;
+  /**
+   * A larger state file is set aside unread.
+   * @default 64_000_000
+   */
+  readonly maxStateBytes?: number | undefined;
+  /**
+   * Jobs of days longer ago are forgotten.
+   * @default 30
+   */
+  readonly maxJobAgeDays?: number | undefined;
+  /**
+   * A day is forgotten when the newer ones alone hold this many jobs.
+   * @default 10_000
+   */
+  readonly maxJobs?: number | undefined;
+  /**
+   * How much of a job's output is kept.
+   * @default 1_000_000
+   */
+  readonly maxOutputBytes?: number | undefined;
+}
+
+/** What a test puts in the place of the real thing. */
+export interface FileStoreWorld {
+  readonly disk?: Disk | undefined;
+  /** The time in which other processes live, which a store's own clock need not show. */
+  readonly realClock?: Clock | undefined;
+}
+
+const DEFAULT_MAX_STATE_BYTES = 64_000_000;
+
+/** Also usable without `open`, as a guest beside an owner: then it reads and updates, and claims nothing. */
+export class FileStore extends StoreBase {
+  readonly jobs: JobLog;
+  readonly #log: FileJobLog;
+  readonly #stateDir: string;
+  readonly #disk: Disk;
+  readonly #realClock: Clock;
+  readonly #file: StateFile;
+  readonly #commits = new GroupCommit<StateOperation>((batch) => this.#write(batch));
+  #owner: OwnerLock | undefined;
+  #opening: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: FileStoreOptions, world: FileStoreWorld = {}) {
+    const { clock = systemClock, logger = processLogger, leaseMs = DEFAULT_LEASE_MS } = options;
+    // The same place, wherever the process goes.
+    const stateDir = resolve(options.stateDir);
+    const { disk = nodeDisk, realClock = systemClock } = world;
+    super({ clock, logger, leaseMs });
+    this.#stateDir = stateDir;
+    this.#disk = disk;
+    this.#realClock = realClock;
+    this.#file = new StateFile({
+      path: join(stateDir, options.fileName ?? "state.yaml"),
+      disk,
+      clock,
+      realClock,
+      logger,
+      maxBytes: options.maxStateBytes ?? DEFAULT_MAX_STATE_BYTES,
+      onOutsideChange: (before, after) => this.noteOutsideChanges(changedSchedules(before, after)),
+    });
+    this.#log = new FileJobLog({
+      directory: join(stateDir, "jobs"),
+      clock,
+      disk,
+      logger,
+      maxAgeDays: options.maxJobAgeDays,
+      maxJobs: options.maxJobs,
+      maxOutputBytes: options.maxOutputBytes,
+    });
+    this.jobs = this.#log;
+  }
+
+  open(): Promise<void> {
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** The whole file, as a plain object. */
+  async readFleet(): Promise<FleetState> {
+    await this.refresh();
+    return fleetOf(this.#file.document);
+  }
+
+  /** Puts `fleet` in the place of everything the file says. Durable when it resolves. */
+  async writeFleet(fleet: FleetState): Promise<void> {
+    this.#requireOpen();
+    const next = newFleet(fleet);
+    let before: StateDocument | undefined;
+    await this.#change((document) => {
+      before = document;
+      return next;
+    });
+    if (before !== undefined) this.noteChanges(changedSchedules(before, this.#file.document));
+  }
+
+  /** Lets go of the file until the next call, which costs more then. For a guest that may never be asked again. */
+  async rest(): Promise<void> {
+    await this.#commits.settled();
+    await this.#file.rest();
+  }
+
+  /** Costs one `stat` while the file stays the same. */
+  protected async refresh(): Promise<void> {
+    this.#requireOpen();
+    await this.#file.refresh();
+  }
+
+  protected known({ agent, schedule }: ScheduleKey): Partial<ScheduleState> {
+    return this.#file.document.agents.get(agent)?.schedules.get(schedule) ?? {};
+  }
+
+  protected knownSchedules(agent: string): Iterable<readonly [string, Partial<ScheduleState>]> {
+    return this.#file.document.agents.get(agent)?.schedules ?? [];
+  }
+
+  protected async commit(operation: StateOperation): Promise<void> {
+    this.#requireOpen();
+    await this.#commits.add(operation);
+  }
+
+  protected requireOwner(): void {
+    if (this.#owner === undefined || this.#closing !== undefined) throw notOpen(this.#stateDir);
+    this.#owner.requireHeld();
+  }
+
+  async #open(): Promise<void> {
+    this.#requireOpen();
+    await makePrivateDirectory(this.#disk, this.#stateDir);
+    this.#owner = await OwnerLock.take(this.#disk, join(this.#stateDir, "owner.lock"), this.#realClock);
+    try {
+      await this.recover();
+      await this.#log.recover();
+    } catch (error) {
+      await this.#owner.release();
+      this.#owner = undefined;
+      throw error;
+    }
+  }
+
+  async #close(): Promise<void> {
+    await this.#opening?.catch(() => {});
+    await this.#commits.settled();
+    try {
+      await this.#log.close();
+    } finally {
+      await this.#file.close();
+      await this.#owner?.release();
+    }
+  }
+
+  #requireOpen(): void {
+    if (this.#closing !== undefined) throw notOpen(this.#stateDir);
+  }
+
+  async #write(batch: readonly StateOperation[]): Promise<void> {
+    let touched: readonly ScheduleKey[] = [];
+    await this.#change((document) => {
+      const draft = new DocumentDraft(document);
+      for (const operation of batch) operation(draft);
+      touched = draft.touched;
+      // What was damaged is written again in any case, so that it is set aside.
+      return draft.finish(this.#file.isDamaged);
+    });
+    this.noteChanges(touched);
+  }
+
+  #change(decide: DocumentChange): Promise<void> {
+    return this.#file.change(async (document) => {
+      await this.#owner?.check();
+      return decide(document);
+    });
+  }
+}
+
+function notOpen(stateDir: string): StateError {
+  return new StateError(`The store on ${stateDir} is not open.`, { code: "STATE_CLOSED" });
+}
+
+function changedSchedules(before: StateDocument, after: StateDocument): ScheduleKey[] {
+  const changed: ScheduleKey[] = [];
+  for (const agent of new Set([...before.agents.keys(), ...after.agents.keys()])) {
+    const old = before.agents.get(agent)?.schedules;
+    const now = after.agents.get(agent)?.schedules;
+    if (old === now) continue;
+    for (const schedule of new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])]))
+      if (!isDeepStrictEqual(old?.get(schedule), now?.get(schedule))) changed.push({ agent, schedule });
+  }
+  return changed;
+}

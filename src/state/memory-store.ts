@@ -1,0 +1,81 @@
+/** The store that forgets: for tests, and for fleets whose past does not matter after a restart. */
+import { type Clock, systemClock } from "../clock.js";
+import { processLogger } from "../logger.js";
+import { applyPatch } from "./apply-patch.js";
+import { StateError } from "./errors.js";
+import type { JobLog } from "./jobs/job-log.js";
+import { MemoryJobLog } from "./jobs/memory-job-log.js";
+import type { ScheduleState, ScheduleStatePatch } from "./schedule-state.js";
+import type { ScheduleKey } from "./state-store.js";
+import { DEFAULT_LEASE_MS, type StateDraft, type StateOperation, StoreBase } from "./store-base.js";
+
+export interface MemoryStoreOptions {
+  /** @default systemClock */
+  readonly clock?: Clock | undefined;
+  /**
+   * How long a claim lasts that is not renewed, in milliseconds.
+   * @default 30_000
+   */
+  readonly leaseMs?: number | undefined;
+}
+
+export class MemoryStore extends StoreBase {
+  readonly jobs: JobLog;
+  readonly #states = new Map<string, Map<string, Partial<ScheduleState>>>();
+  #isOpen = false;
+
+  constructor({ clock = systemClock, leaseMs = DEFAULT_LEASE_MS }: MemoryStoreOptions = {}) {
+    super({ clock, leaseMs, logger: processLogger });
+    this.jobs = new MemoryJobLog({ clock });
+  }
+
+  async open(): Promise<void> {
+    this.#isOpen = true;
+    await this.recover();
+  }
+
+  async close(): Promise<void> {
+    this.#isOpen = false;
+  }
+
+  protected async refresh(): Promise<void> {}
+
+  protected known({ agent, schedule }: ScheduleKey): Partial<ScheduleState> {
+    return this.#states.get(agent)?.get(schedule) ?? {};
+  }
+
+  protected knownSchedules(agent: string): Iterable<readonly [string, Partial<ScheduleState>]> {
+    return this.#states.get(agent) ?? [];
+  }
+
+  protected async commit(operation: StateOperation): Promise<void> {
+    const touched: ScheduleKey[] = [];
+    const draft: StateDraft = {
+      read: (key) => this.known(key),
+      patch: (key, patch) => {
+        touched.push(key);
+        return this.#patch(key, patch);
+      },
+      keys: () => this.#keys(),
+    };
+    operation(draft);
+    this.noteChanges(touched);
+  }
+
+  protected requireOwner(): void {
+    if (!this.#isOpen)
+      throw new StateError("The store is not open: call open() first.", { code: "STATE_CLOSED" });
+  }
+
+  #patch({ agent, schedule }: ScheduleKey, patch: ScheduleStatePatch): Partial<ScheduleState> {
+    const schedules = this.#states.get(agent) ?? new Map<string, Partial<ScheduleState>>();
+    const state = applyPatch({ ...schedules.get(schedule) }, patch);
+    this.#states.set(agent, schedules.set(schedule, state));
+    return state;
+  }
+
+  *#keys(): Iterable<ScheduleKey> {
+    for (const [agent, schedules] of this.#states)
+      for (const schedule of schedules.keys()) yield { agent, schedule };
+  }
+}
