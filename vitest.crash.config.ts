@@ -1,0 +1,8 @@
+import { defineConfig, type ViteUserConfig } from "vitest/config";
+
+/** A thousand killed processes: minutes of work, so it runs on its own and not with every `npm test`. */
+const config: ViteUserConfig = defineConfig({
+  test: { include: ["__tests__/**/*.crash.ts"], testTimeout: 3_600_000 },
+});
+
+export default config;
