@@ -17,6 +17,7 @@ async function printedBy(file: string): Promise<string> {
 /** What the programs in a document print, all of them together. */
 async function printedByDocument(name: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "rota-docs-"));
+  vi.stubEnv("TMPDIR", folder); // what the programs make goes with them
   const programs = readFileSync(join(root, name), "utf8").matchAll(/^```js\n(.*?)^```$/gms);
   let printed = "";
   try {
@@ -31,7 +32,10 @@ async function printedByDocument(name: string): Promise<string> {
   return printed;
 }
 
-afterEach(() => vi.restoreAllMocks());
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
 
 describe("the examples", () => {
   it("are all known here", () => {
@@ -57,6 +61,7 @@ describe("the programs in the documentation", () => {
     ],
     ["docs/schedules.md", "\n"],
     ["docs/plans.md", "\n"],
+    ["docs/state.md", "idle 2026-03-01T12:00:00Z\ncompleted read 12 pages\n"],
     ["docs/fake-clock.md", "00:00 00:10 00:20\n"],
     ["docs/architecture.md", ""],
   ])("of %s work when pasted", async (name, printed) => {
@@ -69,6 +74,7 @@ describe("the programs in the documentation", () => {
       "fake-clock.md",
       "plans.md",
       "schedules.md",
+      "state.md",
     ]);
   });
 });
