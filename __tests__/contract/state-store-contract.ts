@@ -341,12 +341,14 @@ export function describeStateStore(kind: string, make: MakeStore): void {
     it("cannot be overtaken by the end of its lease", async () => {
       const { store, clock } = await storeWith({ "a/x": "00:00:00" });
       const claim = only((await store.claimDue(10)).claims);
+      await store.jobs.start({ id: claim.jobId, agent: "a", schedule: "x", trigger: "interval" });
       await clock.advance(LEASE_MS);
       const completing = store.complete(claim, { failure_count: 1 });
       const claiming = store.claimDue(10);
       expect(await completing).toBe(true);
       expect((await claiming).claims).toEqual([]);
       expect(await store.read(key("a/x"))).toMatchObject({ status: "idle", failure_count: 1 });
+      expect(await store.jobs.get(claim.jobId)).toMatchObject({ status: "running" });
     });
 
     it("changes nothing when another claim has taken its place, and says so", async () => {
