@@ -97,6 +97,17 @@ describe("the state file", () => {
     expect((await store.claimDue(10)).claims).toHaveLength(1);
   });
 
+  it("is read before others are made to wait for the lock", async () => {
+    const stateDir = stateDirectory();
+    const { store, watched } = storeOn(stateDir);
+    await store.update(X, { failure_count: 1 });
+    await storeOn(stateDir).store.update(X, { failure_count: 2 });
+    watched.steps.length = 0;
+    await store.update(X, { missed_count: 1 });
+    const steps = watched.steps.filter((step) => /^(readFile|mkdir state.yaml.lock-)/.test(step));
+    expect(steps).toEqual(["readFile state.yaml", expect.stringMatching(/^mkdir state.yaml.lock-/)]);
+  });
+
   it("counts as empty when somebody removes it", async () => {
     const stateDir = stateDirectory();
     const { store } = storeOn(stateDir);

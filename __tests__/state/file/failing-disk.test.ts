@@ -32,6 +32,7 @@ describe("an update", () => {
   it("goes through all the steps that these tests make fail", () => {
     expect(updateSteps).toEqual([
       "mkdir state",
+      "lstat state.yaml",
       "mkdir state.yaml.lock-held",
       "chmod state.yaml.lock-held",
       "open held",

@@ -144,6 +144,8 @@ export class StateFile {
   /** `false` when the lock was lost on the way, and nothing changed. */
   async #tryChange(decide: DocumentChange): Promise<boolean> {
     const { disk, path, realClock } = this.#options;
+    // What takes long to read is read before others have to wait for it.
+    await this.#look();
     const lock = await takeLock({ disk, clock: realClock, path: `${path}.lock`, silenceMs: SILENCE_MS });
     const done = new AbortController();
     void keepAlive(lock, { clock: realClock, disk }, done.signal);
