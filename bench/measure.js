@@ -41,10 +41,10 @@ export function median(numbers) {
   return sorted[Math.floor(sorted.length / 2)];
 }
 
-export function printEnvironment(title, peers) {
+export function printEnvironment(title, peers, rounds = ROUNDS) {
   const { versions } = process;
   const processors = cpus();
-  console.log(`${title}: CPU time, median of ${ROUNDS} interleaved rounds`);
+  console.log(`${title}: CPU time, median of ${rounds} interleaved rounds`);
   console.log(`node ${versions.node}, ICU ${versions.icu}, tz ${versions.tz}, ${platform()} ${release()}`);
   console.log(`${processors.length} × ${processors[0]?.model ?? "unknown processor"}`);
   console.log(peers.map((peer) => `${peer} ${installedVersion(peer)}`).join(", "));

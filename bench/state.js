@@ -1,6 +1,6 @@
 /**
  * What keeping state costs, against the plain way: the whole file through `yaml` and `write-file-atomic`.
- * Exits with 1 when a ratio is not reached. `--large` adds 100,000 schedules, which takes the plain way minutes.
+ * Exits with 1 when a ratio is not reached. `--large` adds one round with 100,000 schedules.
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,8 +15,9 @@ import { cpuOf, median, printEnvironment } from "./measure.js";
 const SCHEDULES_PER_AGENT = 10;
 const failures = [];
 
-printEnvironment("State", ["yaml", "write-file-atomic"]);
-const small = await compare(10_000, { rounds: 5, commitRatio: 40 });
+const ROUNDS = 5;
+printEnvironment("State", ["yaml", "write-file-atomic"], ROUNDS);
+const small = await compare(10_000, { rounds: ROUNDS, commitRatio: 40 });
 if (process.argv.includes("--large")) {
   const large = await compare(100_000, { rounds: 1, commitRatio: 60 });
   const growth = large.readPerSchedule / small.readPerSchedule;
