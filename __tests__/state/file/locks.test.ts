@@ -243,8 +243,9 @@ describe.skipIf(!hasProc)("an owner that was stopped past its lease and goes on"
   });
 
   it.each([
-    "rename state.yaml.lock",
     "lstat state.yaml",
+    "rename state.yaml.lock",
+    "locked lstat state.yaml",
     "writeFile held",
     "sync held",
     "link held.old",

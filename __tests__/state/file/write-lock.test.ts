@@ -30,8 +30,9 @@ const KEY = { agent: "a", schedule: "s" };
 describe("the write lock", () => {
   it.each([
     "chmod prepared",
-    "rename state.yaml.lock",
     "lstat state.yaml",
+    "rename state.yaml.lock",
+    "locked lstat state.yaml",
     "writeFile held",
     "sync held",
     "link held.old",

@@ -1,4 +1,5 @@
-// A disk on which this process sends itself a signal before one exact step: "rename state.yaml", "sync held".
+// A disk on which this process sends itself a signal before one exact step: "rename state.yaml", "sync held", or, while
+// it holds the write lock, "locked lstat state.yaml".
 import * as fs from "node:fs/promises";
 import { basename } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -12,9 +13,10 @@ const plain = (path) =>
 export function signalDisk() {
   let awaited;
   let signal;
+  let isLocked = false;
 
   async function before(step) {
-    if (step !== awaited) return;
+    if (step !== awaited && !(isLocked && `locked ${step}` === awaited)) return;
     awaited = undefined;
     process.kill(process.pid, signal);
     // A signal may take a moment to arrive, and by then nothing more may have been done.
@@ -25,8 +27,11 @@ export function signalDisk() {
     get:
       (target, name) =>
       async (...paths) => {
-        await before(`${String(name)} ${plain(paths[name === "rename" || name === "link" ? 1 : 0])}`);
+        const step = `${String(name)} ${plain(paths[name === "rename" || name === "link" ? 1 : 0])}`;
+        await before(step);
         const result = await target[name](...paths);
+        if (step === "rename state.yaml.lock") isLocked = true;
+        if (step === "rename state.yaml") isLocked = false;
         return name === "open" ? watched(result, plain(paths[0])) : result;
       },
   });

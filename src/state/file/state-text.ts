@@ -20,7 +20,6 @@ export const PLAIN_TEXT: RegExp =
 /** Words that some YAML version takes for something else than text. */
 export const RESERVED_WORD: RegExp = /^(?:null|true|false|yes|no|on|off|y|n)$/i;
 /** Characters that JSON leaves as they are and YAML or a terminal may not. */
-// eslint-disable-next-line no-control-regex
 const UNSAFE = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
 
 /** The chunk of one agent. */
