@@ -2,7 +2,7 @@
 import { quote } from "../errors.js";
 import { isIsoTime } from "../iso-time.js";
 import { problemOfValue } from "./file/check-value.js";
-import { StateError } from "./errors.js";
+import { invalidState } from "./errors.js";
 import {
   PLAN_SOURCES,
   SCHEDULE_STATUSES,
@@ -89,7 +89,7 @@ export function isScheduleFields(fields: Fields): fields is ScheduleFields {
  */
 export function checkedPatch(patch: ScheduleStatePatch): ScheduleStatePatch {
   const problem = problemOfPatch(patch);
-  if (problem !== undefined) throw new StateError(`Invalid state: ${problem}.`, { code: "INVALID_STATE" });
+  if (problem !== undefined) throw invalidState(`Invalid state: ${problem}.`);
   const copy: Record<string, unknown> = { ...patch };
   for (const [key, value] of Object.entries(copy)) if (isFields(value)) copy[key] = structuredClone(value);
   return copy;
@@ -115,17 +115,14 @@ export function checkDefinition(definition: ScheduleDefinition): void {
   checkKey(definition);
   const { maxConcurrent = 1 } = definition;
   if (Number.isSafeInteger(maxConcurrent) && maxConcurrent >= 1) return;
-  throw new StateError(`Invalid maxConcurrent ${quote(maxConcurrent)}: expected a whole number from 1.`, {
-    code: "INVALID_STATE",
-  });
+  throw invalidState(`Invalid maxConcurrent ${quote(maxConcurrent)}: expected a whole number from 1.`);
 }
 
 /** Agents and schedules may have any name that a file can hold and give back. */
 export function checkName(kind: "agent" | "schedule", name: string): void {
   if (typeof name === "string" && name !== "" && name.length <= LONGEST_NAME && isWellFormed(name)) return;
-  throw new StateError(
+  throw invalidState(
     `Invalid ${kind} name ${quote(name)}: expected 1 to ${LONGEST_NAME} characters without half a surrogate pair.`,
-    { code: "INVALID_STATE" },
   );
 }
 

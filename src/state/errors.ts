@@ -6,6 +6,11 @@ export type StateErrorCode = "INVALID_STATE" | "STATE_CLOSED" | "STATE_FILE" | "
 export class StateError extends RotaError<StateErrorCode> {}
 StateError.prototype.name = "StateError";
 
+/** A value from a caller that no store could keep. */
+export function invalidState(message: string, cause?: unknown): StateError {
+  return new StateError(message, { code: "INVALID_STATE", cause });
+}
+
 /** What was being done to a file when the system refused. */
 export type FileOperation =
   | "append"

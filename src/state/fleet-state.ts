@@ -2,7 +2,7 @@
 import { quote } from "../errors.js";
 import { checkName, isScheduleFields, problemOf, type ScheduleFields } from "./check-schedule.js";
 import { problemOfValue } from "./file/check-value.js";
-import { StateError } from "./errors.js";
+import { invalidState, type StateError } from "./errors.js";
 import type { ScheduleState } from "./schedule-state.js";
 import { type AgentEntry, agentEntry, renderDocument, type StateDocument } from "./file/state-document.js";
 import type { NewDocument } from "./file/state-file.js";
@@ -71,5 +71,5 @@ function requireMap(what: string, value: unknown): Fields {
 }
 
 function invalid(what: string, problem: string): StateError {
-  return new StateError(`Invalid state of ${what}: ${problem}.`, { code: "INVALID_STATE" });
+  return invalidState(`Invalid state of ${what}: ${problem}.`);
 }

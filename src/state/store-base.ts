@@ -9,7 +9,7 @@ import { systemRandom } from "../random.js";
 import { checkDefinition, checkKey, checkedPatch, checkName } from "./check-schedule.js";
 import { ClaimBook } from "./claim-book.js";
 import { claimRefusal, completion, interruption } from "./claim-rules.js";
-import { StateError } from "./errors.js";
+import { invalidState } from "./errors.js";
 import { drawJobId } from "./jobs/job-id.js";
 import type { JobLog } from "./jobs/job-log.js";
 import { type ScheduleState, type ScheduleStatePatch, UNKNOWN_SCHEDULE } from "./schedule-state.js";
@@ -96,7 +96,7 @@ export abstract class StoreBase implements StateStore {
   }
 
   async claimDue(limit: number): Promise<DueSlots> {
-    if (!(limit >= 0)) throw invalid(`Invalid limit ${quote(limit)}: expected a number from 0.`);
+    if (!(limit >= 0)) throw invalidState(`Invalid limit ${quote(limit)}: expected a number from 0.`);
     this.requireOwner();
     await this.refresh();
     const { claims, skipped, expired } = this.#book.take(limit);
@@ -205,8 +205,4 @@ function recordClaim(draft: StateDraft, claim: Claim, now: Date): boolean {
 /** What is known, completed by what holds of a schedule that never ran. A file may have a status that says nothing. */
 function wholeState(known: Partial<ScheduleState>): ScheduleState {
   return { ...UNKNOWN_SCHEDULE, ...known, status: known.status ?? UNKNOWN_SCHEDULE.status };
-}
-
-function invalid(message: string): StateError {
-  return new StateError(message, { code: "INVALID_STATE" });
 }

@@ -1,7 +1,7 @@
 /** A job's id, "job-2026-11-15-k3x9qa": which day it belongs to, and whether a text is one at all. */
 import { quote } from "../../errors.js";
 import type { Random } from "../../random.js";
-import { StateError } from "../errors.js";
+import { invalidState, type StateError } from "../errors.js";
 
 const ID = /^job-(\d{4}-\d\d-\d\d)-[0-9a-z]{6}$/;
 const SUFFIX_LENGTH = 6;
@@ -26,9 +26,7 @@ export function dayInJobId(id: string): string | undefined {
 export function dayOfJob(id: string): string {
   const day = dayInJobId(id);
   if (day === undefined) {
-    throw new StateError(`Not a job id: ${quote(id)}. Expected one such as "job-2026-11-15-k3x9qa".`, {
-      code: "INVALID_STATE",
-    });
+    throw invalidState(`Not a job id: ${quote(id)}. Expected one such as "job-2026-11-15-k3x9qa".`);
   }
   return day;
 }
@@ -38,9 +36,9 @@ export const MOST_DRAWS = 100;
 
 export function idTakenError(id: string, draws: number): StateError {
   const drawn = draws > 1 ? `, as were the ${draws - 1} ids drawn before it` : "";
-  return new StateError(`The job id ${id} is taken${drawn}.`, { code: "INVALID_STATE" });
+  return invalidState(`The job id ${id} is taken${drawn}.`);
 }
 
 export function outputTakenError(id: string): StateError {
-  return new StateError(`The output of ${id} was opened before.`, { code: "INVALID_STATE" });
+  return invalidState(`The output of ${id} was opened before.`);
 }

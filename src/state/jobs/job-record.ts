@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { isoTimeMs } from "../../iso-time.js";
-import { StateError } from "../errors.js";
+import { invalidState, type StateError } from "../errors.js";
 import { dayInJobId } from "./job-id.js";
 import type { JobEnd, JobFilter, JobOutcomeRecord, JobRecord, JobStart, NewJob } from "./job-log.js";
 import { PLAN_SOURCES } from "../schedule-state.js";
@@ -112,5 +112,5 @@ function checked<Value>(schema: z.ZodType<Value>, given: unknown, part: string):
 }
 
 function refused(part: string, reason: string, cause?: unknown): StateError {
-  return new StateError(`Not the ${part} of a job: ${reason}.`, { code: "INVALID_STATE", cause });
+  return invalidState(`Not the ${part} of a job: ${reason}.`, cause);
 }
