@@ -5,24 +5,18 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   FakeClock,
   FileStore,
   getAgentScheduleStates,
   getScheduleState,
-  type Logger,
   planNextRun,
   recordOutcome,
   updateScheduleState,
 } from "../../src/index.js";
-import { temporaryDirectory } from "../state/temporary-directory.js";
-
-function stateDirectory(): string {
-  const temporary = temporaryDirectory();
-  onTestFinished(() => temporary[Symbol.dispose]());
-  return temporary.path;
-}
+import { listening } from "../state/listening.js";
+import { stateDirectory } from "../state/temporary-directory.js";
 
 const HOURLY = { agent: "reader", schedule: "hourly" };
 const START = "2026-03-01T09:00:00.000Z";
@@ -73,8 +67,7 @@ describe("a schedule's state", () => {
   it("starts anew from a file of garbage, with a warning", async () => {
     const stateDir = stateDirectory();
     writeFileSync(join(stateDir, "state.yaml"), "%%% not: [a state");
-    const warnings: string[] = [];
-    const logger: Logger = { debug() {}, info() {}, warn: (text) => warnings.push(text), error() {} };
+    const { logger, warnings } = listening();
     await using store = new FileStore({ stateDir, logger });
     await store.open();
     expect(await store.read(HOURLY)).toMatchObject({ status: "idle" });

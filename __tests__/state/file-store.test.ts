@@ -9,15 +9,8 @@ import {
   type ScheduleStatePatch,
 } from "../../src/index.js";
 import { describeStateStore } from "../contract/state-store-contract.js";
-import { temporaryDirectory } from "./temporary-directory.js";
+import { stateDirectory } from "./temporary-directory.js";
 import { WatchedDisk } from "./watched-disk.js";
-
-/** A directory for the rest of the test. */
-function stateDirectory(): string {
-  const temporary = temporaryDirectory();
-  onTestFinished(() => temporary[Symbol.dispose]());
-  return temporary.path;
-}
 
 describeStateStore("file store", (options) => new FileStore({ ...options, stateDir: stateDirectory() }));
 

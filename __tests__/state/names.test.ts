@@ -10,7 +10,7 @@ import {
   getScheduleState,
   updateScheduleState,
 } from "../../src/state/state-functions.js";
-import { listening } from "./file/hostile-file.js";
+import { listening } from "./listening.js";
 import { temporaryDirectory } from "./temporary-directory.js";
 import { text } from "./file/tricky-state.js";
 

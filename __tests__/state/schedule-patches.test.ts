@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ScheduleStatePatch } from "../../src/state/schedule-state.js";
 import { getScheduleState, updateScheduleState } from "../../src/state/state-functions.js";
-import { listening } from "./file/hostile-file.js";
+import { listening } from "./listening.js";
 import { temporaryDirectory } from "./temporary-directory.js";
 
 const { logger } = listening();

@@ -5,24 +5,12 @@ import {
   FileStore,
   getAgentScheduleStates,
   getScheduleState,
-  type Logger,
   readFleetState,
   updateScheduleState,
   writeFleetState,
 } from "../../src/index.js";
-import { temporaryDirectory } from "./temporary-directory.js";
-
-function stateDirectory(): string {
-  const temporary = temporaryDirectory();
-  onTestFinished(() => temporary[Symbol.dispose]());
-  return temporary.path;
-}
-
-function collectingLogger(): { logger: Logger; warnings: string[] } {
-  const warnings: string[] = [];
-  const logger: Logger = { debug() {}, info() {}, warn: (message) => warnings.push(message), error() {} };
-  return { logger, warnings };
-}
+import { listening } from "./listening.js";
+import { stateDirectory } from "./temporary-directory.js";
 
 describe("getScheduleState", () => {
   it("answers the defaults where there is no file, and makes none", async () => {
@@ -52,7 +40,7 @@ describe("getScheduleState", () => {
       join(stateDir, "state.yaml"),
       "agents:\n  a:\n    schedules:\n      x:\n        status: tired\n",
     );
-    const { logger, warnings } = collectingLogger();
+    const { logger, warnings } = listening();
     expect(await getScheduleState(stateDir, "a", "x", { logger })).toMatchObject({ status: "idle" });
     expect(warnings).toEqual([expect.stringContaining('status is "tired"')]);
     expect(warnings[0]).toContain("agents.a.schedules.x (line 5)");
@@ -62,7 +50,7 @@ describe("getScheduleState", () => {
   it("tells of the same damage once", async () => {
     const stateDir = stateDirectory();
     writeFileSync(join(stateDir, "state.yaml"), "no: [yaml");
-    const { logger, warnings } = collectingLogger();
+    const { logger, warnings } = listening();
     for (let i = 0; i < 3; i++) await getScheduleState(stateDir, "a", "x", { logger });
     expect(warnings).toHaveLength(1);
   });

@@ -12,7 +12,8 @@ import {
   writeFleetState,
 } from "../../../src/state/state-functions.js";
 import { renderAgent } from "../../../src/state/file/state-text.js";
-import { around, GOOD_AGENT, goodAgent, HEAD, listening } from "./hostile-file.js";
+import { around, GOOD_AGENT, goodAgent, HEAD } from "./hostile-file.js";
+import { listening } from "../listening.js";
 import { temporaryDirectory } from "../temporary-directory.js";
 
 const { logger } = listening();

@@ -7,19 +7,8 @@ import { FileStore } from "../../../src/state/file-store.js";
 import type { FleetState } from "../../../src/state/fleet-state.js";
 import { getScheduleState, updateScheduleState } from "../../../src/state/state-functions.js";
 import { renderAgent } from "../../../src/state/file/state-text.js";
+import { listening } from "../listening.js";
 import { temporaryDirectory } from "../temporary-directory.js";
-
-/** A logger that keeps what it is told. */
-export function listening(): { logger: Logger; warnings: string[] } {
-  const warnings: string[] = [];
-  const logger: Logger = {
-    debug: () => {},
-    info: () => {},
-    warn: (message) => warnings.push(message),
-    error: (message) => warnings.push(message),
-  };
-  return { logger, warnings };
-}
 
 /** An agent with something in every place where a newer version might have put it. */
 export const GOOD_AGENT = {

@@ -3,15 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { getScheduleState } from "../../../src/state/state-functions.js";
-import {
-  around,
-  expectHarmless,
-  goodAgent,
-  HEAD,
-  type HostileFile,
-  listening,
-  MIDDLE_LINE,
-} from "./hostile-file.js";
+import { around, expectHarmless, goodAgent, HEAD, type HostileFile, MIDDLE_LINE } from "./hostile-file.js";
+import { listening } from "../listening.js";
 import { temporaryDirectory } from "../temporary-directory.js";
 
 const line = (number: number): number => MIDDLE_LINE - 1 + number;
