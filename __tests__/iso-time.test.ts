@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isIsoTime, isoTimeMs } from "../src/iso-time.js";
+import { isIsoTime, isoText, isoTimeMs, normalTime } from "../src/iso-time.js";
 
 const DAY_MS = 86_400_000;
 
@@ -57,4 +57,31 @@ describe("an ISO time", () => {
       expect([isIsoTime(text), isoTimeMs(text)]).toEqual([true, Date.parse(text)]);
     },
   );
+});
+
+describe("a time that is written", () => {
+  it("is as toISOString writes it, whatever was written before it", () => {
+    const near = fc.integer({ min: -2, max: 2 });
+    const any = fc.date({ noInvalidDate: true }).map((at) => at.getTime());
+    fc.assert(
+      fc.property(fc.array(fc.oneof(near, any), { maxLength: 20 }), (times) => {
+        const dates = times.map((ms) => new Date(ms));
+        expect(dates.map(isoText)).toEqual(dates.map((at) => at.toISOString()));
+      }),
+    );
+  });
+
+  it("is refused when it is none", () => {
+    expect(() => isoText(new Date(Number.NaN))).toThrow(RangeError);
+  });
+
+  it.each([
+    ["2026-03-01T09:00:00.000Z", "2026-03-01T09:00:00.000Z"],
+    ["2026-03-01T09:00:00+02:00", "2026-03-01T07:00:00.000Z"],
+    ["2024-02-29T09:00Z", "2024-02-29T09:00:00.000Z"],
+    ["2026-02-30T09:00:00.000Z", undefined],
+    [5, undefined],
+  ])("is the same for %j as for %s", (text, normal) => {
+    expect(normalTime(text)).toBe(normal);
+  });
 });

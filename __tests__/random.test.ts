@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { seededRandom, systemRandom } from "../src/index.js";
+import { randomToken } from "../src/random.js";
 
 describe("seededRandom", () => {
   it("repeats itself for the same seed and not for another", () => {
@@ -25,5 +26,14 @@ describe("systemRandom", () => {
       const drawn = systemRandom();
       expect(drawn >= 0 && drawn < 1).toBe(true);
     }
+  });
+});
+
+describe("randomToken", () => {
+  it("never says the same twice, nor a part of what it said", () => {
+    const tokens = Array.from({ length: 2_000 }, randomToken);
+    for (const token of tokens) expect(token).toMatch(/^[0-9a-f]{24}$/);
+    const halves = tokens.flatMap((token) => [token.slice(0, 12), token.slice(12)]);
+    expect(new Set(halves).size).toBe(halves.length);
   });
 });

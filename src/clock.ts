@@ -17,27 +17,35 @@ export interface Clock {
 /** A longer delay makes `setTimeout` fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-export const systemClock: Clock = {
-  now: () => new Date(),
-  monotonic: () => performance.now(),
-  sleep(ms, signal) {
-    return abortable(ms, signal, (wake) => {
-      const wakeAt = performance.now() + ms;
-      let timer: NodeJS.Timeout | undefined;
-      // Timers fire up to a millisecond early and reach only 2^31 ms, so each one re-checks what is left.
-      const rest = (leftMs: number): void => {
-        timer = setTimeout(check, Math.min(Math.max(Math.ceil(leftMs), 0), LONGEST_TIMER_MS));
-      };
-      const check = (): void => {
-        const leftMs = wakeAt - performance.now();
-        if (leftMs <= 0) wake();
-        else rest(leftMs);
-      };
-      rest(ms);
-      return () => clearTimeout(timer);
-    });
-  },
-};
+export const systemClock: Clock = realClock({ keepsProcess: true });
+
+/** The machine's time too, but a process ends although somebody sleeps by it. */
+export const unrefClock: Clock = realClock({ keepsProcess: false });
+
+function realClock({ keepsProcess }: { readonly keepsProcess: boolean }): Clock {
+  return {
+    now: () => new Date(),
+    monotonic: () => performance.now(),
+    sleep(ms, signal) {
+      return abortable(ms, signal, (wake) => {
+        const wakeAt = performance.now() + ms;
+        let timer: NodeJS.Timeout | undefined;
+        // Timers fire up to a millisecond early and reach only 2^31 ms, so each one re-checks what is left.
+        const rest = (leftMs: number): void => {
+          timer = setTimeout(check, Math.min(Math.max(Math.ceil(leftMs), 0), LONGEST_TIMER_MS));
+          if (!keepsProcess) timer.unref();
+        };
+        const check = (): void => {
+          const leftMs = wakeAt - performance.now();
+          if (leftMs <= 0) wake();
+          else rest(leftMs);
+        };
+        rest(ms);
+        return () => clearTimeout(timer);
+      });
+    },
+  };
+}
 
 /** What abortable sleeps share: `begin` arranges the waking and returns how to call it off. */
 function abortable(

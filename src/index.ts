@@ -79,7 +79,10 @@ export {
 export type {
   Claim,
   ClaimRefusal,
+  ClaimToken,
   DueSlots,
+  OutsideChange,
+  ScheduleChange,
   ScheduleDefinition,
   ScheduleKey,
   SkippedSlot,

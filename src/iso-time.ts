@@ -17,6 +17,28 @@ export function isoTimeMs(text: unknown): number | undefined {
   return new Date(date).toISOString().startsWith(date) ? ms : undefined;
 }
 
+/** The same time as `isoText` writes it; `undefined` for what is none. */
+export function normalTime(text: unknown): string | undefined {
+  if (typeof text === "string" && CERTAIN.test(text)) return text;
+  const ms = isoTimeMs(text);
+  return ms === undefined ? undefined : isoText(new Date(ms));
+}
+
 export function isIsoTime(text: unknown): boolean {
   return (typeof text === "string" && CERTAIN.test(text)) || isoTimeMs(text) !== undefined;
+}
+
+/** The times that were written last: what happens together has one time for when it was due, and one for now. */
+let latest = { ms: Number.NaN, text: "" };
+let former = latest;
+
+/** What `toISOString` writes, for a fraction of the cost when that was asked of one of the last two times. */
+export function isoText(at: Date): string {
+  const ms = at.getTime();
+  if (ms === former.ms) return former.text;
+  if (ms !== latest.ms) {
+    former = latest;
+    latest = { ms, text: at.toISOString() };
+  }
+  return latest.text;
 }

@@ -2,6 +2,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   type Claim,
+  type ClaimRefusal,
   FakeClock,
   type ScheduleDefinition,
   type ScheduleKey,
@@ -14,7 +15,7 @@ const START = "2026-03-01T00:00:00Z";
 const LEASE_MS = 30_000;
 
 /** A store that is not open yet, on states that no other test sees. */
-export type MakeStore = (options: { clock: FakeClock; leaseMs: number }) => StateStore;
+export type MakeStore = (options: { clock?: FakeClock | undefined; leaseMs: number }) => StateStore;
 
 const key = (name: string): ScheduleKey => {
   const [agent = "", schedule = ""] = name.split("/");
@@ -33,6 +34,12 @@ function only(claims: readonly Claim[]): Claim {
   if (claim === undefined || claims.length !== 1)
     throw new Error(`Expected one claim, got ${claims.length}.`);
   return claim;
+}
+
+/** The claim, for tests that nothing speaks against. */
+function held(answer: Claim | ClaimRefusal): Claim {
+  if (typeof answer === "string") throw new Error(`Expected a claim, got ${answer}.`);
+  return answer;
 }
 
 export function describeStateStore(kind: string, make: MakeStore): void {
@@ -121,6 +128,60 @@ export function describeStateStore(kind: string, make: MakeStore): void {
       expect(state).toMatchObject({ failure_count: 1, missed_count: 2, last_error: "three" });
     });
 
+    it("are told whole to a function that decides on a change", async () => {
+      const { store } = await openStore();
+      await store.update(key("a/x"), { failure_count: 2 });
+      const seen: unknown[] = [];
+      const answer = await store.update(key("a/x"), (state) => {
+        seen.push(state);
+        return { failure_count: 3 };
+      });
+      const whole = { status: "idle", last_run_at: null, next_run_at: null, last_error: null };
+      expect(seen).toEqual([{ ...whole, failure_count: 2 }]);
+      expect(answer).toEqual({ ...whole, failure_count: 3 });
+    });
+
+    it("are to each of many functions at once what the one before has made of them", async () => {
+      const { store } = await openStore();
+      const increments = Array.from({ length: 50 }, () =>
+        store.update(key("a/x"), ({ failure_count }) => ({ failure_count: (failure_count ?? 0) + 1 })),
+      );
+      const counts = (await Promise.all(increments)).map(({ failure_count }) => failure_count);
+      expect(counts).toEqual(Array.from({ length: 50 }, (_, i) => i + 1));
+      expect(await store.read(key("a/x"))).toMatchObject({ failure_count: 50 });
+    });
+
+    it.each<[string, () => ScheduleStatePatch, object]>([
+      [
+        "throws",
+        () => {
+          throw new RangeError("undecided");
+        },
+        { message: "undecided" },
+      ],
+      ["answers what no state can be", () => ({ failure_count: -1 }), { code: "INVALID_STATE" }],
+    ])("keep all other changes made at once with a function that %s", async (_, decide, reason) => {
+      const { store } = await openStore();
+      const updates = await Promise.allSettled([
+        store.update(key("a/x"), { failure_count: 1 }),
+        store.update(key("a/x"), decide),
+        store.update(key("a/x"), ({ failure_count }) => ({ missed_count: failure_count })),
+      ]);
+      expect(updates.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+      expect(updates[1]).toMatchObject({ reason });
+      expect(await store.read(key("a/x"))).toMatchObject({ failure_count: 1, missed_count: 1 });
+    });
+
+    it("are answered by define, in its order", async () => {
+      const { store } = await openStore();
+      await store.update(key("a/x"), { failure_count: 1 });
+      await store.update(key("b/y"), { failure_count: 2 });
+      const states = await store.define([key("b/y"), key("c/z"), key("a/x")]);
+      const read = await Promise.all(["b/y", "c/z", "a/x"].map((name) => store.read(key(name))));
+      expect(states).toEqual(read);
+      expect(states.map(({ failure_count }) => failure_count)).toEqual([2, undefined, 1]);
+    });
+
     it("are listed by agent", async () => {
       const { store } = await openStore();
       await store.update(key("a/x"), { failure_count: 1 });
@@ -176,9 +237,48 @@ export function describeStateStore(kind: string, make: MakeStore): void {
       expect(claim.jobId).toMatch(/^job-2026-03-01-[0-9a-z]{6}$/);
       expect(await store.read(key("a/x"))).toMatchObject({
         status: "running",
-        last_started_at: at("00:01:30"),
-        claim: { token: claim.token, job_id: claim.jobId, slot: at("00:01:00"), source: "baseline-interval" },
+        claim: {
+          token: claim.token,
+          job_id: claim.jobId,
+          slot: at("00:01:00"),
+          source: "baseline-interval",
+          claimed_at: at("00:01:30"),
+        },
       });
+    });
+
+    it("says when a slot was first seen due, when it was claimed, and what became of the state", async () => {
+      const { store, clock } = await storeWith({ "a/x": "00:00:05" });
+      await clock.advance("7s");
+      const claim = only((await store.claimDue(10)).claims);
+      expect(claim).toMatchObject({ slot: new Date(at("00:00:05")), seenAt: new Date(at("00:00:07")) });
+      expect(claim.claimedAt).toEqual(new Date(at("00:00:07")));
+      expect(claim.state).toEqual(await store.read(key("a/x")));
+      expect(claim.state).toMatchObject({ status: "running", next_run_at: at("00:00:05"), last_error: null });
+    });
+
+    it("remembers when a slot was first seen due while it waits for capacity", async () => {
+      const { store, clock } = await storeWith({ "a/x": "00:00:00", "a/y": "00:00:05" });
+      const first = only((await store.claimDue(10)).claims);
+      await clock.advance("7s");
+      await store.claimDue(10);
+      await clock.advance("10s");
+      await store.complete(first, {});
+      expect(only((await store.claimDue(10)).claims)).toMatchObject({
+        slot: new Date(at("00:00:05")),
+        seenAt: new Date(at("00:00:07")),
+        claimedAt: new Date(at("00:00:17")),
+      });
+    });
+
+    it("drops a claim of what was disabled at the same time, as if it had never been", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00" });
+      const before = await store.read(key("a/x"));
+      const disabling = store.update(key("a/x"), { status: "disabled" });
+      expect((await store.claimDue(10)).claims).toEqual([]);
+      expect(await disabling).toEqual({ ...before, status: "disabled" });
+      await store.update(key("a/x"), { status: "idle" });
+      expect(names((await store.claimDue(10)).claims)).toEqual(["a/x"]);
     });
 
     it("never gives a schedule that runs already", async () => {
@@ -200,8 +300,66 @@ export function describeStateStore(kind: string, make: MakeStore): void {
     it("says once of a slot that it has to wait for capacity", async () => {
       const { store } = await storeWith({ "a/x": "00:00:00", "a/y": "00:00:00" });
       const { skipped } = await store.claimDue(10);
-      expect(skipped).toEqual([{ ...key("a/y"), slot: new Date(at("00:00:00")), reason: "at_capacity" }]);
+      const slot = new Date(at("00:00:00"));
+      expect(skipped).toEqual([{ ...key("a/y"), slot, source: "baseline-interval", reason: "at_capacity" }]);
       expect((await store.claimDue(10)).skipped).toEqual([]);
+    });
+
+    it("remembers when it first saw a slot that waits, whatever is written and defined meanwhile", async () => {
+      const { store, clock } = await storeWith({ "a/x": "00:00:00", "a/y": "00:00:00" });
+      const first = only((await store.claimDue(10)).claims);
+      await clock.advance("20s");
+      await store.update(key("a/y"), { last_error: "none of its business" });
+      await store.define([definition("a/x", 1), definition("a/y", 1)]);
+      expect((await store.claimDue(10)).skipped).toEqual([]);
+      await store.complete(first, {});
+      const { seenAt } = only((await store.claimDue(10)).claims);
+      expect(seenAt).toEqual(new Date(at("00:00:00")));
+    });
+
+    it("forgets when it saw a slot once there is another", async () => {
+      const { store, clock } = await storeWith({ "a/x": "00:00:00", "a/y": "00:00:00" });
+      await store.claimDue(10);
+      await store.update(key("a/y"), { next_run_at: at("01:00:00") });
+      await store.update(key("a/y"), { next_run_at: at("00:00:00") });
+      await clock.advance("1m");
+      expect(names((await store.claimDue(10)).skipped)).toEqual(["a/y"]);
+    });
+
+    it("leaves no trace in the state of a claim that nobody renewed", async () => {
+      const { store, clock } = await storeWith({ "a/x": "12:00:00" });
+      await store.claim(key("a/x"));
+      await clock.advance(LEASE_MS);
+      expect((await store.claimDue(10)).claims).toEqual([]);
+      const { status, claim, next_run_at } = await store.read(key("a/x"));
+      expect([status, claim ?? null, next_run_at]).toEqual(["idle", null, at("12:00:00")]);
+    });
+
+    it("frees what was disabled while it ran when it is opened after a crash", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00" });
+      await store.claimDue(10);
+      await store.update(key("a/x"), { status: "disabled" });
+      await store.close();
+      await store.open();
+      const { status, claim } = await store.read(key("a/x"));
+      expect([status, claim ?? null]).toEqual(["disabled", null]);
+    });
+
+    it("claims at once what it freed when it was opened again", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00" });
+      await store.claimDue(10);
+      await store.close();
+      await store.open();
+      expect(names((await store.claimDue(10)).claims)).toEqual(["a/x"]);
+    });
+
+    it("has seen no slot later than now, when the clock was set back while it waited", async () => {
+      const { store, clock } = await storeWith({ "a/x": "00:00:00", "a/y": "00:00:00" });
+      clock.jump("1h");
+      const first = only((await store.claimDue(10)).claims);
+      clock.jump("-1h");
+      await store.complete(first, {});
+      expect(only((await store.claimDue(10)).claims).seenAt).toEqual(clock.now());
     });
 
     it("gives those who wait their turn when capacity frees, the oldest first", async () => {
@@ -293,6 +451,83 @@ export function describeStateStore(kind: string, make: MakeStore): void {
     });
   });
 
+  describe(`claiming one schedule of a ${kind}`, () => {
+    it("takes it now, due or not, as a manual slot", async () => {
+      const { store, clock } = await storeWith({ "a/x": "01:00:00" });
+      await clock.advance("90s");
+      const now = new Date(at("00:01:30"));
+      const claim = held(await store.claim(key("a/x")));
+      expect(claim).toMatchObject({
+        ...key("a/x"),
+        slot: now,
+        source: "manual",
+        seenAt: now,
+        claimedAt: now,
+      });
+      expect(claim.jobId).toMatch(/^job-2026-03-01-[0-9a-z]{6}$/);
+      expect(await store.read(key("a/x"))).toMatchObject({
+        status: "running",
+        next_run_at: at("01:00:00"),
+        claim: { token: claim.token, job_id: claim.jobId, slot: at("00:01:30"), source: "manual" },
+      });
+      expect(claim.state).toEqual(await store.read(key("a/x")));
+    });
+
+    it("takes it while it is paused", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00" });
+      await store.update(key("a/x"), { paused_until: at("01:00:00") });
+      expect(held(await store.claim(key("a/x")))).toMatchObject({ source: "manual" });
+    });
+
+    it("is completed like any other", async () => {
+      const { store } = await storeWith({ "a/x": "01:00:00" });
+      const claim = held(await store.claim(key("a/x")));
+      expect(await store.complete(claim, { next_run_at: at("02:00:00") })).toBe(true);
+      expect(await store.read(key("a/x"))).toMatchObject({ status: "idle", next_run_at: at("02:00:00") });
+    });
+
+    it("is refused for what is disabled, and changes nothing", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00" });
+      const disabled = await store.update(key("a/x"), { status: "disabled" });
+      expect(await store.claim(key("a/x"))).toBe("disabled");
+      expect(await store.read(key("a/x"))).toEqual(disabled);
+    });
+
+    it("is refused for what runs already", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00" }, { maxConcurrent: 5 });
+      const { state } = only((await store.claimDue(10)).claims);
+      expect(await store.claim(key("a/x"))).toBe("already_running");
+      expect(await store.read(key("a/x"))).toEqual(state);
+    });
+
+    it("is refused for an agent at capacity, until capacity frees", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00", "a/y": "01:00:00" });
+      const claim = only((await store.claimDue(10)).claims);
+      expect(await store.claim(key("a/y"))).toBe("at_capacity");
+      await store.complete(claim, {});
+      expect(await store.claim(key("a/y"))).toMatchObject(key("a/y"));
+    });
+
+    it("counts against its agent's capacity", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00", "a/y": "01:00:00" });
+      const claim = held(await store.claim(key("a/y")));
+      expect((await store.claimDue(10)).claims).toEqual([]);
+      await store.complete(claim, {});
+      expect(names((await store.claimDue(10)).claims)).toEqual(["a/x"]);
+    });
+
+    it("throws for a schedule that is not defined", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00" });
+      await expect(store.claim(key("a/y"))).rejects.toMatchObject({ code: "INVALID_STATE" });
+    });
+
+    it("needs an open store", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00" });
+      await store.close();
+      await expect(store.claim(key("a/x"))).rejects.toMatchObject({ code: "STATE_CLOSED" });
+    });
+  });
+
   describe(`completing a claim of a ${kind}`, () => {
     it("records the outcome and frees the schedule for its next slot", async () => {
       const { store, clock } = await storeWith({ "a/x": "00:00:00" });
@@ -361,6 +596,57 @@ export function describeStateStore(kind: string, make: MakeStore): void {
       expect(await store.complete(current, { failure_count: 0 })).toBe(true);
     });
 
+    it("lets a function decide, on the state as it is by then", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00" });
+      const claim = only((await store.claimDue(10)).claims);
+      const updating = store.update(key("a/x"), { failure_count: 4 });
+      const completing = store.complete(claim, ({ status, failure_count }) => ({
+        last_error: status,
+        failure_count: (failure_count ?? 0) + 1,
+      }));
+      expect(await Promise.all([updating, completing])).toMatchObject([{ failure_count: 4 }, true]);
+      expect(await store.read(key("a/x"))).toMatchObject({
+        status: "idle",
+        last_error: "running",
+        failure_count: 5,
+        next_run_at: null,
+      });
+    });
+
+    it("keeps the claim of a function that throws, and no other", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00", "b/y": "00:00:00" });
+      const [x, y] = (await store.claimDue(10)).claims as [Claim, Claim];
+      const completions = await Promise.allSettled([
+        store.complete(x, () => {
+          throw new RangeError("undecided");
+        }),
+        store.complete(y, () => ({ failure_count: 1 })),
+      ]);
+      expect(completions).toMatchObject([{ reason: { message: "undecided" } }, { value: true }]);
+      expect(await store.read(key("a/x"))).toEqual(x.state);
+      expect((await store.claimDue(10)).claims).toEqual([]);
+      expect(await store.complete(x, () => ({ failure_count: 2 }))).toBe(true);
+      expect(await store.read(key("a/x"))).toMatchObject({ status: "idle", failure_count: 2 });
+    });
+
+    it("knows of what else was changed at once", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00" });
+      const claim = only((await store.claimDue(10)).claims);
+      await Promise.all([
+        store.complete(claim, { next_run_at: at("00:00:00") }),
+        store.update(key("a/x"), { status: "disabled" }),
+      ]);
+      expect(await store.nextDueAt()).toBeUndefined();
+      expect((await store.claimDue(10)).claims).toEqual([]);
+    });
+
+    it("does nothing to another schedule than the claimed one", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00", "b/y": "00:00:00" });
+      const [x, y] = (await store.claimDue(10)).claims as [Claim, Claim];
+      expect(await store.complete({ ...x, ...key("b/y") }, { failure_count: 1 })).toBe(false);
+      expect(await store.read(key("b/y"))).toEqual(y.state);
+    });
+
     it("refuses a bad patch and keeps the claim", async () => {
       const { store } = await storeWith({ "a/x": "00:00:00" });
       const claim = only((await store.claimDue(10)).claims);
@@ -370,7 +656,91 @@ export function describeStateStore(kind: string, make: MakeStore): void {
     });
   });
 
+  describe(`giving a claim of a ${kind} back`, () => {
+    it("makes its slot due again, as it was", async () => {
+      const { store, clock } = await storeWith({ "a/x": "00:00:00" });
+      await store.update(key("a/x"), { last_run_at: at("00:00:01"), interrupted_count: 1 });
+      const before = await store.read(key("a/x"));
+      await clock.advance("10s");
+      const claim = only((await store.claimDue(10)).claims);
+      expect(await store.release(claim)).toBe(true);
+      expect(await store.read(key("a/x"))).toEqual({ ...before, status: "idle" });
+      const again = only((await store.claimDue(10)).claims);
+      expect(again).toMatchObject({ slot: claim.slot, source: claim.source });
+      expect(again.token).not.toBe(claim.token);
+    });
+
+    it("frees its agent's capacity", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00", "a/y": "01:00:00" });
+      await store.release(only((await store.claimDue(10)).claims));
+      expect(await store.claim(key("a/y"))).toMatchObject(key("a/y"));
+    });
+
+    it("leaves a schedule disabled that was disabled meanwhile", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00" });
+      const claim = only((await store.claimDue(10)).claims);
+      await store.update(key("a/x"), { status: "disabled" });
+      expect(await store.release(claim)).toBe(true);
+      expect(await store.read(key("a/x"))).toMatchObject({ status: "disabled", next_run_at: at("00:00:00") });
+      expect((await store.claimDue(10)).claims).toEqual([]);
+    });
+
+    it("changes nothing when another claim has taken its place, and says so", async () => {
+      const { store, clock } = await storeWith({ "a/x": "00:00:00" });
+      const late = only((await store.claimDue(10)).claims);
+      await clock.advance(LEASE_MS);
+      const { state } = only((await store.claimDue(10)).claims);
+      expect(await store.release(late)).toBe(false);
+      expect(await store.read(key("a/x"))).toEqual(state);
+    });
+
+    it("changes nothing when the claim has ended, and says so", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00", "b/y": "00:00:00" });
+      const [x, y] = (await store.claimDue(10)).claims as [Claim, Claim];
+      await store.complete(x, { next_run_at: at("00:05:00") });
+      await store.release(y);
+      expect(await Promise.all([store.release(x), store.release(y)])).toEqual([false, false]);
+      expect(await store.read(key("a/x"))).toMatchObject({ next_run_at: at("00:05:00") });
+    });
+  });
+
+  describe(`opening a ${kind}`, () => {
+    it("brings a clock to a store that was made without one", async () => {
+      const clock = new FakeClock(START);
+      const store = make({ leaseMs: LEASE_MS });
+      onTestFinished(() => store.close());
+      await store.open(clock);
+      await store.define([key("a/x")]);
+      expect(held(await store.claim(key("a/x"))).claimedAt).toEqual(new Date(START));
+    });
+
+    it("leaves a store its own clock", async () => {
+      const store = make({ clock: new FakeClock(START), leaseMs: LEASE_MS });
+      onTestFinished(() => store.close());
+      await store.open(new FakeClock("2027-01-01T00:00:00Z"));
+      await store.define([key("a/x")]);
+      expect(held(await store.claim(key("a/x"))).claimedAt).toEqual(new Date(START));
+    });
+
+    it("works again after it was closed", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00" });
+      await store.complete(only((await store.claimDue(10)).claims), { next_run_at: at("00:00:00") });
+      await store.close();
+      await store.open();
+      await store.define([key("a/x")]);
+      const claim = only((await store.claimDue(10)).claims);
+      await store.jobs.start({ id: claim.jobId, agent: "a", schedule: "x", trigger: "interval" });
+      expect(await store.complete(claim, { failure_count: 1 })).toBe(true);
+      expect(await store.read(key("a/x"))).toMatchObject({ status: "idle", failure_count: 1 });
+    });
+  });
+
   describe(`the lease of a claim of a ${kind}`, () => {
+    it("is as long as the store says", async () => {
+      const { store } = await openStore();
+      expect(store.leaseMs).toBe(LEASE_MS);
+    });
+
     it("ends after its time and not before", async () => {
       const { store, clock } = await storeWith({ "a/x": "00:00:00" });
       const first = only((await store.claimDue(10)).claims);
@@ -457,6 +827,12 @@ export function describeStateStore(kind: string, make: MakeStore): void {
       const { store } = await storeWith({ "a/x": "00:00:00", "b/y": "00:00:00" });
       await store.claimDue(1);
       expect(await store.nextDueAt()).toEqual(new Date(at("00:00:00")));
+    });
+
+    it("leaves out what a look at that time has left waiting", async () => {
+      const { store, clock } = await storeWith({ "a/x": "00:00:00", "b/y": "00:00:00", "c/z": "00:02:00" });
+      await store.claimDue(1);
+      expect(await store.nextDueAt(clock.now())).toEqual(new Date(at("00:02:00")));
     });
 
     it("moves with the end of a pause", async () => {

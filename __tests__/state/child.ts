@@ -6,8 +6,9 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
+/** The path of one of the programs beside this file, or of one that is named by its URL. */
 export function programPath(name: string): string {
-  return fileURLToPath(new URL(`processes/${name}`, import.meta.url));
+  return fileURLToPath(new URL(name, new URL("processes/", import.meta.url)));
 }
 
 /** Looks until the condition holds; what ends a wait in vain is the test's own time limit. */
@@ -23,9 +24,10 @@ export class Child implements AsyncDisposable {
   readonly #read: Promise<void>;
   #isOver = false;
 
-  constructor(program: string, args: readonly string[] = []) {
+  constructor(program: string, args: readonly string[] = [], cwd: string = process.cwd()) {
     this.#process = spawn(process.execPath, [programPath(program), ...args], {
       stdio: ["pipe", "pipe", "inherit"],
+      cwd,
     });
     this.#process.stdin.on("error", () => {}); // it may be gone before it has read everything
     this.#ended = once(this.#process, "exit");
@@ -81,8 +83,8 @@ export class Child implements AsyncDisposable {
 export class Children implements AsyncDisposable {
   readonly #children: Child[] = [];
 
-  start(program: string, args: readonly string[] = []): Child {
-    const child = new Child(program, args);
+  start(program: string, args: readonly string[] = [], cwd?: string): Child {
+    const child = new Child(program, args, cwd);
     this.#children.push(child);
     return child;
   }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../src/index.js";
 import { ClaimBook } from "../../src/state/claim-book.js";
 import type { ScheduleState } from "../../src/state/schedule-state.js";
-import type { Claim, ScheduleDefinition, ScheduleKey } from "../../src/state/state-store.js";
+import type { ClaimToken, ScheduleDefinition, ScheduleKey } from "../../src/state/state-store.js";
 
 const START_MS = Date.parse("2026-03-01T00:00:00Z");
 const LEASE_MS = 30_000;
@@ -95,7 +95,7 @@ async function claimedByBoth(steps: readonly Step[]): Promise<{ claimed: string[
   const plain = new PlainBook();
   const claimed: string[] = [];
   const expected: string[] = [];
-  const claims: Claim[] = [];
+  const claims: ClaimToken[] = [];
   const stateOf = (key: ScheduleKey): Partial<ScheduleState> => plain.states.get(textOf(key)) ?? {};
   for (const each of steps) {
     if (each.do === "define") {
@@ -119,7 +119,7 @@ async function claimedByBoth(steps: readonly Step[]): Promise<{ claimed: string[
     } else if (each.do === "wait") {
       await clock.advance(each.ms);
     } else if (claims.length > 0) {
-      const claim = claims[each.pick % claims.length] as Claim;
+      const claim = claims[each.pick % claims.length] as ClaimToken;
       const living = plain.living.find(({ token }) => token === claim.token);
       if (each.do === "renew") {
         book.renew(claim);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ClaimQuestion, claimRefusal } from "../../src/state/claim-rules.js";
+import { type ClaimQuestion, claimRefusal, givenBack, interruption } from "../../src/state/claim-rules.js";
 
 const NOW = "2026-03-01T09:00:00.000Z";
 const LATER = "2026-03-01T09:00:00.001Z";
@@ -37,5 +37,29 @@ describe("a claim", () => {
 
   it("of a schedule without a plan is not due", () => {
     expect(claimRefusal({ ...nothingAgainst, state: {} })).toBe("not_due");
+  });
+});
+
+describe("the end of a claim", () => {
+  const claim = { token: "t", job_id: "job-2026-03-01-aaaaaa", slot: NOW, claimed_at: LATER };
+  const running = { status: "running", last_run_at: NOW, last_started_at: NOW, claim } as const;
+
+  it("is no run when it is given back", () => {
+    expect(givenBack(running)).toEqual({ status: "idle", claim: null });
+    expect(givenBack({ ...running, status: "disabled" })).toEqual({ status: "disabled", claim: null });
+  });
+
+  it("is a run from when it was claimed when it was interrupted", () => {
+    const started = { last_run_at: LATER, last_started_at: LATER };
+    expect(interruption(running, new Date(NOW))).toMatchObject({ ...started, interrupted_count: 1 });
+    const again = interruption({ ...running, interrupted_count: 1 }, new Date(NOW));
+    expect(again).toMatchObject({ ...started, interrupted_count: 2, failure_count: 1 });
+  });
+
+  it("does not say when it began if the claim did not", () => {
+    const { claimed_at: _, ...undated } = claim;
+    const patch = interruption({ ...running, claim: undated }, new Date(NOW));
+    expect(Object.keys(patch)).not.toEqual(expect.arrayContaining(["last_run_at"]));
+    expect(Object.keys(patch)).not.toEqual(expect.arrayContaining(["last_started_at"]));
   });
 });

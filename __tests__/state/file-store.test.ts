@@ -5,6 +5,7 @@ import {
   FakeClock,
   FileStore,
   type FileStoreOptions,
+  type OutsideChange,
   type ScheduleKey,
   type ScheduleStatePatch,
 } from "../../src/index.js";
@@ -182,8 +183,26 @@ describe("a change by another store", () => {
     await store.update(X, { failure_count: 1 });
     await storeOn(stateDir).store.update({ agent: "a", schedule: "y" }, { failure_count: 1 });
     await store.claimDue(10);
-    expect(heard.mock.calls).toEqual([[[{ agent: "a", schedule: "y" }]]]);
+    expect(heard.mock.calls).toEqual([[[{ agent: "a", schedule: "y", keys: ["failure_count"] }]]]);
     expect(left).not.toHaveBeenCalled();
+  });
+
+  it("names the keys that became others, also those that went, and no more", async () => {
+    const stateDir = stateDirectory();
+    const { store } = storeOn(stateDir);
+    const hint = { interval: "5m", expires_at: START };
+    await store.update(X, { failure_count: 1, last_error: "no", missed_count: 2, hint });
+    const heard = vi.fn<(changed: readonly OutsideChange[]) => void>();
+    store.onChange(heard);
+    const changed = {
+      failure_count: 1,
+      last_error: null,
+      paused_until: START,
+      hint: { ...hint, reason: "why" },
+    };
+    await storeOn(stateDir).store.update(X, changed);
+    await store.read(X);
+    expect(heard.mock.calls).toEqual([[[{ ...X, keys: ["last_error", "paused_until", "hint"] }]]]);
   });
 
   it("is none when it was there before the first look", async () => {
@@ -313,8 +332,22 @@ describe("a file store", () => {
   it("refuses everything once it is closed", async () => {
     const { store } = storeOn(stateDirectory());
     await store.close();
-    const calls = [store.read(X), store.list("a"), store.update(X, {}), store.open(), store.readFleet()];
+    const calls = [store.read(X), store.list("a"), store.update(X, {}), store.readFleet()];
     for (const call of calls) await expect(call).rejects.toMatchObject({ code: "STATE_CLOSED" });
+  });
+
+  it("works again when it is opened again", async () => {
+    const { store } = storeOn(stateDirectory());
+    for (let i = 1; i <= 3; i++) {
+      await store.open();
+      await store.update(X, { failure_count: i });
+      const { id } = await store.jobs.start({ agent: "a", trigger: "manual" });
+      expect(await store.jobs.finish(id, { status: "completed" })).toBe(true);
+      // An opening need not wait for the closing before it to end.
+      void store.close();
+    }
+    await store.close();
+    await expect(store.read(X)).rejects.toMatchObject({ code: "STATE_CLOSED" });
   });
 
   it("waits for what is under way when it is closed", async () => {

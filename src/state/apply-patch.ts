@@ -2,20 +2,23 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ScheduleStatePatch } from "./schedule-state.js";
 import type { ScheduleFields } from "./check-schedule.js";
+import { type Fields, mergedFields } from "./file/state-text.js";
 
 /** The state with the patch applied; the very same object when that changes nothing. */
 export function applyPatch(fields: ScheduleFields, patch: ScheduleStatePatch): ScheduleFields {
-  const changes = Object.entries(patch).filter(([key, value]) => isChange(fields[key] ?? null, value));
-  if (changes.length === 0) return fields;
-  const changed: Record<string, unknown> = { ...fields };
-  for (const [key, value] of changes) changed[key] = value;
-  if (changes.every(([, value]) => value !== null)) return changed;
-  return Object.fromEntries(
-    Object.entries(changed).filter(([key, value]) => value !== null || !(key in patch)),
-  );
+  const given: Fields = patch;
+  let changed: Record<string, unknown> | undefined;
+  for (const key of Object.keys(given)) {
+    const value = given[key];
+    if (!isChange(fields[key] ?? null, value)) continue;
+    changed ??= mergedFields({}, fields);
+    if (value === null) delete changed[key];
+    else changed[key] = value;
+  }
+  return changed ?? fields;
 }
 
 function isChange(before: unknown, after: unknown): boolean {
   if (after === undefined || before === after) return false;
-  return typeof after !== "object" || !isDeepStrictEqual(before, after);
+  return before === null || typeof after !== "object" || !isDeepStrictEqual(before, after);
 }

@@ -1,7 +1,7 @@
 /** Which values a schedule's state may hold; what comes from a file or a caller is checked here before it is trusted. */
 import { quote } from "../errors.js";
 import { isIsoTime } from "../iso-time.js";
-import { problemOfValue } from "./file/check-value.js";
+import { isMap, problemOfValue } from "./file/check-value.js";
 import { invalidState } from "./errors.js";
 import {
   PLAN_SOURCES,
@@ -47,13 +47,22 @@ const RULES: ReadonlyMap<string, Rule> = new Map(
     last_error: text,
     failure_count: count,
     missed_count: count,
+    last_missed_at: time,
     paused_until: time,
     hint: map(
       new Map(Object.entries({ interval: text, next_run_at: time, expires_at: time, reason: text })),
       ["expires_at"],
     ),
     claim: map(
-      new Map(Object.entries({ token: text, job_id: text, slot: time, source: oneOf(PLAN_SOURCES) })),
+      new Map(
+        Object.entries({
+          token: text,
+          job_id: text,
+          slot: time,
+          source: oneOf(PLAN_SOURCES),
+          claimed_at: time,
+        }),
+      ),
       ["token", "job_id", "slot"],
     ),
     interrupted_count: count,
@@ -70,9 +79,13 @@ function problemIn(fields: Fields, rules: ReadonlyMap<string, Rule>): string | u
     const value = fields[key];
     const rule = rules.get(key);
     if (rule === undefined || value === null || value === undefined || rule.holds(value)) continue;
-    return `${key} is ${quote(value)}, expected ${rule.expected}`;
+    return notExpected(key, value, rule);
   }
   return undefined;
+}
+
+function notExpected(key: string, value: unknown, { expected }: Rule): string {
+  return `${key} is ${quote(value)}, expected ${expected}`;
 }
 
 /** A schedule's state as a file has it: a key may be missing, and there may be others. */
@@ -88,19 +101,25 @@ export function isScheduleFields(fields: Fields): fields is ScheduleFields {
  * a mistake must not reach the file.
  */
 export function checkedPatch(patch: ScheduleStatePatch): ScheduleStatePatch {
-  const problem = problemOfPatch(patch);
-  if (problem !== undefined) throw invalidState(`Invalid state: ${problem}.`);
-  const copy: Record<string, unknown> = { ...patch };
-  for (const [key, value] of Object.entries(copy)) if (isFields(value)) copy[key] = structuredClone(value);
+  const given: unknown = patch;
+  if (!isMap(given)) throw invalidState(`Invalid state: ${quote(given)} is not a map of keys and values.`);
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(given)) {
+    const value = given[key];
+    const problem = problemOfChange(key, value);
+    if (problem !== undefined) throw invalidState(`Invalid state: ${problem}.`);
+    copy[key] = isFields(value) ? structuredClone(value) : value;
+  }
   return copy;
 }
 
-function problemOfPatch(patch: unknown): string | undefined {
-  if (!isFields(patch)) return `${quote(patch)} is not a map of keys and values`;
-  const unknown = Object.keys(patch).find((key) => !RULES.has(key));
-  if (unknown !== undefined) return `${quote(unknown)} is no key of a schedule's state`;
-  if (patch["status"] === null) return "status cannot be cleared";
-  return problemOf(patch) ?? problemOfValue(patch);
+function problemOfChange(key: string, value: unknown): string | undefined {
+  const rule = RULES.get(key);
+  if (rule === undefined) return `${quote(key)} is no key of a schedule's state`;
+  if (value === null) return key === "status" ? "status cannot be cleared" : undefined;
+  if (value === undefined) return undefined;
+  if (!rule.holds(value)) return notExpected(key, value, rule);
+  return isFields(value) ? problemOfValue(value) : undefined;
 }
 
 /** YAML refuses keys of more than 1024 characters, and escaping makes six of one. */

@@ -8,28 +8,47 @@ import { randomToken } from "../random.js";
 import { claimableMs, claimRefusal } from "./claim-rules.js";
 import { type HeapMember, IndexedHeap } from "./indexed-heap.js";
 import type { PlanSource, ScheduleState } from "./schedule-state.js";
-import type { Claim, ScheduleDefinition, ScheduleKey, SkippedSlot } from "./state-store.js";
+import type {
+  Claim,
+  ClaimRefusal,
+  ClaimToken,
+  ScheduleDefinition,
+  ScheduleKey,
+  SkippedSlot,
+} from "./state-store.js";
 
 /** A schedule that may be claimed. It stands in the due queue, then in its agent's line, and in neither while it runs. */
 interface Entry extends HeapMember {
-  readonly key: ScheduleKey;
   readonly agent: Agent;
+  readonly schedule: string;
   state: Partial<ScheduleState>;
   dueMs: number;
   isLined: boolean;
+  /** When its slot was first seen due; what is noted while it waits does not make it later. */
+  seenMs: number | undefined;
   /** Order of definition, which breaks ties. */
   readonly order: number;
+  /** The claim that runs it. */
+  heldBy: LivingClaim | undefined;
 }
 
 /** An agent stands among the ready ones while somebody is in its line and it has capacity. */
 interface Agent extends HeapMember {
+  readonly name: string;
   capacity: number;
   running: number;
-  readonly line: IndexedHeap<Entry>;
+  /** Made when somebody has to wait. */
+  line: IndexedHeap<Entry> | undefined;
 }
 
+/** A claim before it is recorded. */
+export type TakenClaim = Omit<Claim, "state">;
+
 interface LivingClaim {
-  readonly claim: Claim;
+  readonly claim: TakenClaim;
+  readonly agent: Agent;
+  /** `undefined` while its schedule is not defined any more. */
+  entry: Entry | undefined;
   /** On the monotonic clock. */
   leaseEndsMs: number;
   /** Its outcome is being recorded, which nobody may overtake. */
@@ -37,26 +56,26 @@ interface LivingClaim {
 }
 
 export interface TakenSlots {
-  readonly claims: Claim[];
+  readonly claims: TakenClaim[];
   readonly skipped: SkippedSlot[];
   /** Claims whose lease had ended, which others have now replaced or may replace. */
-  readonly expired: Claim[];
+  readonly expired: TakenClaim[];
 }
 
 const isOlder = (a: Entry, b: Entry): boolean =>
   a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order);
 const headIsOlder = (a: Agent, b: Agent): boolean =>
-  a.line.first !== undefined && b.line.first !== undefined && isOlder(a.line.first, b.line.first);
+  a.line?.first !== undefined && b.line?.first !== undefined && isOlder(a.line.first, b.line.first);
 
 export class ClaimBook {
   readonly #clock: Clock;
   readonly #leaseMs: number;
   readonly #newJobId: (at: Date) => string;
-  readonly #entries = new Map<string, Entry>();
-  readonly #agents = new Map<string, Agent>();
+  #entries = new Map<string, Entry>();
+  /** By token. */
   readonly #living = new Map<string, LivingClaim>();
-  readonly #queue = new IndexedHeap<Entry>(isOlder);
-  readonly #ready = new IndexedHeap<Agent>(headIsOlder);
+  #queue = new IndexedHeap<Entry>(isOlder);
+  #ready = new IndexedHeap<Agent>(headIsOlder);
   /** No lease ends before this. */
   #leasesEndMs = Infinity;
 
@@ -71,164 +90,236 @@ export class ClaimBook {
     definitions: readonly ScheduleDefinition[],
     stateOf: (key: ScheduleKey) => Partial<ScheduleState>,
   ): void {
-    for (const entry of this.#entries.values()) this.#takeOut(entry);
-    this.#entries.clear();
-    for (const [name, { running }] of this.#agents) if (running === 0) this.#agents.delete(name);
-    for (const { agent: name, schedule, maxConcurrent = 1 } of definitions) {
-      const agent = this.#agent(name);
-      agent.capacity = maxConcurrent;
-      const key = { agent: name, schedule };
-      const order = this.#entries.size;
-      const entry: Entry = { key, agent, state: {}, dueMs: 0, isLined: false, order, place: -1 };
-      this.#entries.set(textOf(key), entry);
+    const before = this.#entries;
+    this.#entries = new Map();
+    this.#queue = new IndexedHeap<Entry>(isOlder);
+    this.#ready = new IndexedHeap<Agent>(headIsOlder);
+    const agents = new Map<string, Agent>();
+    for (const { agent } of this.#living.values()) {
+      agent.line = undefined;
+      agent.place = -1;
+      agents.set(agent.name, agent);
     }
-    for (const entry of this.#entries.values()) this.note(entry.key, stateOf(entry.key));
+    for (const { agent: name, schedule, maxConcurrent = 1 } of definitions) {
+      const agent = agents.get(name) ?? { name, capacity: 0, running: 0, line: undefined, place: -1 };
+      agent.capacity = maxConcurrent;
+      agents.set(name, agent);
+      const text = textOf(name, schedule);
+      const { state = {}, seenMs } = before.get(text) ?? {};
+      this.#entries.set(text, {
+        agent,
+        schedule,
+        state,
+        dueMs: 0,
+        isLined: false,
+        seenMs,
+        order: this.#entries.size,
+        heldBy: undefined,
+        place: -1,
+      });
+    }
+    for (const living of this.#living.values()) {
+      living.entry = this.#entries.get(textOf(living.claim.agent, living.claim.schedule));
+      if (living.entry !== undefined) living.entry.heldBy = living;
+    }
+    for (const entry of this.#entries.values())
+      this.#note(entry, stateOf({ agent: entry.agent.name, schedule: entry.schedule }));
   }
 
   /** Takes note of a schedule's state, which decides whether and when it is due. */
-  note(key: ScheduleKey, state: Partial<ScheduleState>): void {
-    const entry = this.#entries.get(textOf(key));
-    if (entry === undefined) return;
-    this.#takeOut(entry);
-    entry.state = state;
-    const dueMs = claimableMs(state);
-    if (dueMs === undefined || this.#living.has(textOf(key))) return;
-    entry.dueMs = dueMs;
-    this.#queue.place(entry);
+  note({ agent, schedule }: ScheduleKey, state: Partial<ScheduleState>): void {
+    const entry = this.#entries.get(textOf(agent, schedule));
+    if (entry !== undefined) this.#note(entry, state);
   }
 
-  /** Due slots become claims, oldest first, as far as capacity and `limit` allow. */
-  take(limit: number): TakenSlots {
+  /** Due slots become claims, oldest first, as far as capacity and `limit` allow. Leases count as of `askedMs`. */
+  take(limit: number, askedMs: number = this.#clock.monotonic()): TakenSlots {
     const now = this.#clock.now();
-    const expired = this.#endLeases();
-    const lined = this.#lineUp(now.getTime());
-    const claims: Claim[] = [];
-    while (claims.length < limit) {
-      const entry = this.#ready.first?.line.first;
-      if (entry === undefined) break;
-      claims.push(this.#claim(entry, now));
+    const nowMs = now.getTime();
+    const expired = this.#endLeases(askedMs);
+    const claims: TakenClaim[] = [];
+    const lined: Entry[] = [];
+    for (let due = this.#queue.first; due !== undefined && due.dueMs <= nowMs; due = this.#queue.first) {
+      this.#takeWaiting(claims, limit, now, due);
+      this.#queue.remove(due);
+      const isNew = due.seenMs === undefined;
+      due.seenMs ??= nowMs;
+      if (claims.length < limit && hasCapacity(due.agent)) {
+        claims.push(this.#claim(due, now));
+      } else {
+        this.#lineUp(due);
+        if (isNew) lined.push(due);
+      }
     }
-    const skipped = lined.filter((entry) => entry.isLined).flatMap((entry) => this.#skip(entry, now));
+    this.#takeWaiting(claims, limit, now);
+    const skipped = lined.filter((entry) => entry.isLined).flatMap((entry) => skip(entry, nowMs));
     return { claims, skipped, expired };
   }
 
-  /** Whether this claim, and no later one, holds its schedule. */
-  isHeld(claim: Claim): boolean {
-    return this.#living.get(textOf(claim))?.claim.token === claim.token;
+  /** Claims one schedule, whatever the time; `undefined` when it is not defined. */
+  takeOne({ agent: name, schedule }: ScheduleKey): TakenClaim | ClaimRefusal | undefined {
+    const entry = this.#entries.get(textOf(name, schedule));
+    if (entry === undefined) return undefined;
+    const { agent, state, heldBy } = entry;
+    const isAtCapacity = !hasCapacity(agent);
+    const refusal = claimRefusal({ state, isRunning: heldBy !== undefined, isAtCapacity });
+    if (refusal !== undefined) return refusal;
+    const now = this.#clock.now();
+    return this.#hold(entry, { slot: now, source: "manual", seenAt: now, claimedAt: now });
   }
 
-  renew(claim: Claim): boolean {
-    const living = this.#living.get(textOf(claim));
-    if (living?.claim.token !== claim.token) return false;
+  renew(claim: ClaimToken): boolean {
+    const living = this.#held(claim);
+    if (living === undefined) return false;
     living.leaseEndsMs = this.#clock.monotonic() + this.#leaseMs;
     return true;
   }
 
   /** Whether the claim is held, and its end not on the way already. If so, its lease lasts until `end` or `keep`. */
-  beginEnd(claim: Claim): boolean {
-    const living = this.#living.get(textOf(claim));
-    if (living?.claim.token !== claim.token || living.isEnding) return false;
+  beginEnd(claim: ClaimToken): boolean {
+    const living = this.#held(claim);
+    if (living === undefined || living.isEnding) return false;
     living.isEnding = true;
     return true;
   }
 
   /** Takes `beginEnd` back. */
-  keep(claim: Claim): void {
-    const living = this.#living.get(textOf(claim));
-    if (living?.claim.token === claim.token) living.isEnding = false;
+  keep(claim: ClaimToken): void {
+    const living = this.#held(claim);
+    if (living !== undefined) living.isEnding = false;
   }
 
   /** Ends a claim that is held; its schedule is due again as `state` says. */
-  end(claim: Claim, state: Partial<ScheduleState>): void {
-    if (!this.isHeld(claim)) return;
-    this.#living.delete(textOf(claim));
-    const agent = this.#agents.get(claim.agent);
-    if (agent !== undefined) {
-      agent.running--;
-      this.#setReady(agent);
-    }
-    this.note(claim, state);
+  end(claim: ClaimToken, state: Partial<ScheduleState>): void {
+    const living = this.#held(claim);
+    if (living === undefined) return;
+    const { agent, entry } = living;
+    this.#living.delete(claim.token);
+    agent.running--;
+    this.#setReady(agent);
+    if (entry === undefined) return;
+    entry.heldBy = undefined;
+    this.#note(entry, state);
   }
 
-  /** When something can be claimed: a line that moves counts by its oldest slot, one at capacity not at all. */
-  nextDueMs(): number | undefined {
-    const times = [this.#queue.first?.dueMs, this.#ready.first?.line.first?.dueMs];
-    const known = times.filter((time) => time !== undefined);
+  /** Ends what was claimed before ownership was taken again. */
+  endAll(): void {
+    for (const { claim, entry } of this.#living.values()) this.end(claim, entry?.state ?? {});
+  }
+
+  /**
+   * When something can be claimed: a line that moves counts by its oldest slot, one at capacity not at all. What stands in
+   * the queue has never been looked at; what stands in a line was when it was due at `lookedMs`.
+   */
+  nextDueMs(lookedMs: number = -Infinity): number | undefined {
+    const queuedMs = this.#queue.first?.dueMs;
+    const linedMs = this.#ready.first?.line?.first?.dueMs;
+    const isUnseen = linedMs !== undefined && linedMs > lookedMs;
+    const known = [queuedMs, isUnseen ? linedMs : undefined].filter((time) => time !== undefined);
     return known.length === 0 ? undefined : Math.min(...known);
   }
 
-  /** Moves what is due from the queue into the lines. */
-  #lineUp(nowMs: number): Entry[] {
-    const lined: Entry[] = [];
-    for (
-      let entry = this.#queue.first;
-      entry !== undefined && entry.dueMs <= nowMs;
-      entry = this.#queue.first
-    ) {
-      this.#queue.remove(entry);
-      entry.isLined = true;
-      entry.agent.line.place(entry);
-      this.#setReady(entry.agent);
-      lined.push(entry);
-    }
-    return lined;
+  /** The claim of this token, as long as no later one holds its schedule. */
+  #held({ token, agent, schedule }: ClaimToken): LivingClaim | undefined {
+    const living = this.#living.get(token);
+    return living?.claim.agent === agent && living.claim.schedule === schedule ? living : undefined;
   }
 
-  #claim(entry: Entry, now: Date): Claim {
-    const { key, agent, state } = entry;
-    const slot = new Date(isoTimeMs(state.next_run_at) ?? now.getTime());
+  #note(entry: Entry, state: Partial<ScheduleState>): void {
+    this.#takeOut(entry);
+    if (state.next_run_at !== entry.state.next_run_at) entry.seenMs = undefined;
+    entry.state = state;
+    const dueMs = entry.heldBy === undefined ? claimableMs(state) : undefined;
+    if (dueMs === undefined) return;
+    entry.dueMs = dueMs;
+    this.#queue.place(entry);
+  }
+
+  /** Claims those in the lines who may run and are older than `due`, or all who may. */
+  #takeWaiting(claims: TakenClaim[], limit: number, now: Date, due?: Entry): void {
+    while (claims.length < limit) {
+      const first = this.#ready.first?.line?.first;
+      if (first === undefined || (due !== undefined && isOlder(due, first))) return;
+      claims.push(this.#claim(first, now));
+    }
+  }
+
+  #lineUp(entry: Entry): void {
+    const { agent } = entry;
+    entry.isLined = true;
+    agent.line ??= new IndexedHeap(isOlder);
+    agent.line.place(entry);
+    this.#setReady(agent);
+  }
+
+  #claim(entry: Entry, now: Date): TakenClaim {
+    const { state, seenMs = now.getTime() } = entry;
+    const slotMs = state.paused_until == null ? entry.dueMs : isoTimeMs(state.next_run_at);
+    const slot = new Date(slotMs ?? now.getTime());
     const source: PlanSource | undefined = state.next_run_source ?? undefined;
-    const claim: Claim = { ...key, token: randomToken(), jobId: this.#newJobId(now), slot, source };
+    // Never later than now, also where the clock was set back meanwhile: that would be lateness.
+    const seenAt = seenMs >= now.getTime() ? now : new Date(seenMs);
+    return this.#hold(entry, { slot, source, seenAt, claimedAt: now });
+  }
+
+  #hold(
+    entry: Entry,
+    { slot, source, seenAt, claimedAt }: Pick<TakenClaim, "slot" | "source" | "seenAt" | "claimedAt">,
+  ): TakenClaim {
+    const { agent, schedule } = entry;
+    const token = randomToken();
+    const jobId = this.#newJobId(claimedAt);
+    const claim = { agent: agent.name, schedule, token, jobId, slot, source, seenAt, claimedAt };
     this.#takeOut(entry);
     const leaseEndsMs = this.#clock.monotonic() + this.#leaseMs;
-    this.#living.set(textOf(key), { claim, leaseEndsMs, isEnding: false });
+    entry.heldBy = { claim, agent, entry, leaseEndsMs, isEnding: false };
+    this.#living.set(token, entry.heldBy);
     this.#leasesEndMs = Math.min(this.#leasesEndMs, leaseEndsMs);
     agent.running++;
     this.#setReady(agent);
     return claim;
   }
 
-  #skip({ key, agent, state, dueMs }: Entry, now: Date): SkippedSlot[] {
-    const isAtCapacity = agent.running >= agent.capacity;
-    const reason = claimRefusal({ state, isRunning: false, isAtCapacity, nowMs: now.getTime() });
-    return reason === undefined ? [] : [{ ...key, slot: new Date(dueMs), reason }];
-  }
-
-  #endLeases(): Claim[] {
-    const nowMs = this.#clock.monotonic();
+  #endLeases(nowMs: number): TakenClaim[] {
     if (nowMs < this.#leasesEndMs) return [];
-    const expired = [...this.#living.values()].filter(
-      ({ leaseEndsMs, isEnding }) => leaseEndsMs <= nowMs && !isEnding,
-    );
-    for (const { claim } of expired) this.end(claim, this.#entries.get(textOf(claim))?.state ?? {});
-    this.#leasesEndMs = Math.min(
-      Infinity,
-      ...Array.from(this.#living.values(), (living) => living.leaseEndsMs),
-    );
-    return expired.map(({ claim }) => claim);
-  }
-
-  #agent(name: string): Agent {
-    let agent = this.#agents.get(name);
-    if (agent === undefined) {
-      agent = { capacity: 0, running: 0, line: new IndexedHeap(isOlder), place: -1 };
-      this.#agents.set(name, agent);
+    const expired: TakenClaim[] = [];
+    this.#leasesEndMs = Infinity;
+    for (const { claim, entry, leaseEndsMs, isEnding } of this.#living.values()) {
+      if (leaseEndsMs <= nowMs && !isEnding) {
+        expired.push(claim);
+        this.end(claim, entry?.state ?? {});
+      } else this.#leasesEndMs = Math.min(this.#leasesEndMs, leaseEndsMs);
     }
-    return agent;
+    return expired;
   }
 
   #takeOut(entry: Entry): void {
-    (entry.isLined ? entry.agent.line : this.#queue).remove(entry);
+    if (!entry.isLined) return this.#queue.remove(entry);
+    const { agent } = entry;
     entry.isLined = false;
-    this.#setReady(entry.agent);
+    agent.line?.remove(entry);
+    if (agent.line?.size === 0) agent.line = undefined;
+    this.#setReady(agent);
   }
 
   #setReady(agent: Agent): void {
-    if (agent.line.size > 0 && agent.running < agent.capacity) this.#ready.place(agent);
+    if (agent.line !== undefined && hasCapacity(agent)) this.#ready.place(agent);
     else this.#ready.remove(agent);
   }
 }
 
-function textOf({ agent, schedule }: ScheduleKey): string {
-  return JSON.stringify([agent, schedule]);
+function hasCapacity({ running, capacity }: Agent): boolean {
+  return running < capacity;
+}
+
+function skip({ agent, schedule, state, dueMs }: Entry, nowMs: number): SkippedSlot[] {
+  const reason = claimRefusal({ state, isRunning: false, isAtCapacity: !hasCapacity(agent), nowMs });
+  if (reason === undefined) return [];
+  const slot = new Date(isoTimeMs(state.next_run_at) ?? dueMs);
+  return [{ agent: agent.name, schedule, slot, source: state.next_run_source ?? undefined, reason }];
+}
+
+/** One text for both names, which no other two have: much smaller than a map for every agent that has one schedule. */
+function textOf(agent: string, schedule: string): string {
+  return [agent.length, agent, schedule].join(" ");
 }

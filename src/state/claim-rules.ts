@@ -1,5 +1,6 @@
 /** May a schedule be claimed, and if not, why? When a claim was cut off, what becomes of its schedule? Pure. */
 import { isoTimeMs } from "../iso-time.js";
+import { mergedFields } from "./file/state-text.js";
 import type { ScheduleState, ScheduleStatePatch } from "./schedule-state.js";
 import type { ClaimRefusal } from "./state-store.js";
 
@@ -9,7 +10,8 @@ export interface ClaimQuestion {
   readonly isRunning: boolean;
   /** Whether its agent runs as many jobs as it may. */
   readonly isAtCapacity: boolean;
-  readonly nowMs: number;
+  /** Absent where time does not matter, for a claim by hand. */
+  readonly nowMs?: number | undefined;
 }
 
 /** The first reason against a claim; `undefined` when there is none. */
@@ -22,6 +24,7 @@ export function claimRefusal({
   if (state.status === "disabled") return "disabled";
   if (isRunning) return "already_running";
   if (isAtCapacity) return "at_capacity";
+  if (nowMs === undefined) return undefined;
   if ((isoTimeMs(state.next_run_at) ?? Infinity) > nowMs) return "not_due";
   if ((isoTimeMs(state.paused_until) ?? -Infinity) > nowMs) return "paused";
   return undefined;
@@ -36,14 +39,19 @@ export function claimableMs(state: Partial<ScheduleState>): number | undefined {
 
 /** What ends a claim: the slot is used up, and the schedule idle again unless somebody disabled it meanwhile. */
 export function completion(state: Partial<ScheduleState>, patch: ScheduleStatePatch): ScheduleStatePatch {
-  return {
+  const end: ScheduleStatePatch = {
     status: state.status === "disabled" ? "disabled" : "idle",
     claim: null,
     interrupted_count: null,
     next_run_at: null,
     next_run_source: null,
-    ...patch,
   };
+  return mergedFields(end, patch);
+}
+
+/** What a claim that is given back unused leaves behind: the slot, as it was. */
+export function givenBack(state: Partial<ScheduleState>): ScheduleStatePatch {
+  return { status: state.status === "disabled" ? "disabled" : "idle", claim: null };
 }
 
 /**
@@ -52,9 +60,10 @@ export function completion(state: Partial<ScheduleState>, patch: ScheduleStatePa
  */
 export function interruption(state: Partial<ScheduleState>, now: Date): ScheduleStatePatch {
   const times = (state.interrupted_count ?? 0) + 1;
+  const startedAt = state.claim?.claimed_at;
   const common: ScheduleStatePatch = {
-    status: "idle",
-    claim: null,
+    ...givenBack(state),
+    ...(startedAt == null ? {} : { last_run_at: startedAt, last_started_at: startedAt }),
     interrupted_count: times,
     last_error: "interrupted: the process that ran the job ended",
   };

@@ -14,11 +14,13 @@ import type { JobLog } from "./jobs/job-log.js";
 import { type FleetState, fleetOf, newFleet } from "./fleet-state.js";
 import { GroupCommit } from "./group-commit.js";
 import { OwnerLock } from "./file/owner-lock.js";
-import type { ScheduleState } from "./schedule-state.js";
+import { SCHEDULE_KEYS, type ScheduleState } from "./schedule-state.js";
 import type { StateDocument } from "./file/state-document.js";
 import { type DocumentChange, StateFile } from "./file/state-file.js";
-import type { ScheduleKey } from "./state-store.js";
-import { DEFAULT_LEASE_MS, type StateOperation, StoreBase } from "./store-base.js";
+import type { OutsideChange, ScheduleKey } from "./state-store.js";
+import { StoreClock } from "./store-clock.js";
+import type { StateOperation } from "./state-operation.js";
+import { DEFAULT_LEASE_MS, StoreBase } from "./store-base.js";
 
 export interface FileStoreOptions {
   /** Made if it is missing, for its owner only. */
@@ -28,7 +30,7 @@ export interface FileStoreOptions {
    * @default "state.yaml"
    */
   readonly fileName?: string | undefined;
-  /** @default systemClock */
+  /** @default that of who opens it, else the system's */
   readonly clock?: Clock | undefined;
   /**
    * Where damage is told.
@@ -75,6 +77,7 @@ const DEFAULT_MAX_STATE_BYTES = 64_000_000;
 export class FileStore extends StoreBase {
   readonly jobs: JobLog;
   readonly #log: FileJobLog;
+  readonly #clock: StoreClock;
   readonly #stateDir: string;
   readonly #disk: Disk;
   readonly #realClock: Clock;
@@ -85,11 +88,13 @@ export class FileStore extends StoreBase {
   #closing: Promise<void> | undefined;
 
   constructor(options: FileStoreOptions, world: FileStoreWorld = {}) {
-    const { clock = systemClock, logger = processLogger, leaseMs = DEFAULT_LEASE_MS } = options;
+    const { logger = processLogger, leaseMs = DEFAULT_LEASE_MS } = options;
+    const clock = new StoreClock(options.clock);
     // The same place, wherever the process goes.
     const stateDir = resolve(options.stateDir);
     const { disk = nodeDisk, realClock = systemClock } = world;
     super({ clock, logger, leaseMs });
+    this.#clock = clock;
     this.#stateDir = stateDir;
     this.#disk = disk;
     this.#realClock = realClock;
@@ -114,16 +119,15 @@ export class FileStore extends StoreBase {
     this.jobs = this.#log;
   }
 
-  open(): Promise<void> {
-    this.#opening ??= this.#open().catch((error: unknown) => {
-      this.#opening = undefined;
-      throw error;
-    });
+  open(clock?: Clock): Promise<void> {
+    this.#opening ??= this.#openAfter(this.#closing, clock);
+    this.#closing = undefined;
     return this.#opening;
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#closing ??= this.#closeAfter(this.#opening);
+    this.#opening = undefined;
     return this.#closing;
   }
 
@@ -165,9 +169,9 @@ export class FileStore extends StoreBase {
     return this.#file.document.agents.get(agent)?.schedules ?? [];
   }
 
-  protected async commit(operation: StateOperation): Promise<void> {
+  protected commit(operation: StateOperation): Promise<void> {
     this.#requireOpen();
-    await this.#commits.add(operation);
+    return this.#commits.add(operation);
   }
 
   protected requireOwner(): void {
@@ -175,29 +179,37 @@ export class FileStore extends StoreBase {
     this.#owner.requireHeld();
   }
 
-  async #open(): Promise<void> {
-    this.#requireOpen();
-    await makePrivateDirectory(this.#disk, this.#stateDir);
-    this.#owner = await OwnerLock.take(this.#disk, join(this.#stateDir, "owner.lock"), this.#realClock);
+  async #openAfter(closing: Promise<void> | undefined, clock: Clock | undefined): Promise<void> {
+    await closing?.catch(() => {});
     try {
+      this.#clock.adopt(clock);
+      await makePrivateDirectory(this.#disk, this.#stateDir);
+      this.#owner = await OwnerLock.take(this.#disk, join(this.#stateDir, "owner.lock"), this.#realClock);
+      this.#log.reopen();
       await this.recover();
       await this.#log.recover();
     } catch (error) {
-      await this.#owner.release();
-      this.#owner = undefined;
+      await this.#disown();
+      this.#opening = undefined;
       throw error;
     }
   }
 
-  async #close(): Promise<void> {
-    await this.#opening?.catch(() => {});
+  async #closeAfter(opening: Promise<void> | undefined): Promise<void> {
+    await opening?.catch(() => {});
     await this.#commits.settled();
     try {
       await this.#log.close();
     } finally {
       await this.#file.close();
-      await this.#owner?.release();
+      await this.#disown();
     }
+  }
+
+  async #disown(): Promise<void> {
+    const owner = this.#owner;
+    this.#owner = undefined;
+    await owner?.release();
   }
 
   #requireOpen(): void {
@@ -208,7 +220,7 @@ export class FileStore extends StoreBase {
     let touched: readonly ScheduleKey[] = [];
     await this.#change((document) => {
       const draft = new DocumentDraft(document);
-      for (const operation of batch) operation(draft);
+      for (const operation of batch) operation.apply(draft);
       touched = draft.touched;
       // What was damaged is written again in any case, so that it is set aside.
       return draft.finish(this.#file.isDamaged);
@@ -228,14 +240,20 @@ function notOpen(stateDir: string): StateError {
   return new StateError(`The store on ${stateDir} is not open.`, { code: "STATE_CLOSED" });
 }
 
-function changedSchedules(before: StateDocument, after: StateDocument): ScheduleKey[] {
-  const changed: ScheduleKey[] = [];
+function changedSchedules(before: StateDocument, after: StateDocument): OutsideChange[] {
+  const changed: OutsideChange[] = [];
   for (const agent of new Set([...before.agents.keys(), ...after.agents.keys()])) {
     const old = before.agents.get(agent)?.schedules;
     const now = after.agents.get(agent)?.schedules;
     if (old === now) continue;
-    for (const schedule of new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])]))
-      if (!isDeepStrictEqual(old?.get(schedule), now?.get(schedule))) changed.push({ agent, schedule });
+    for (const schedule of new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])])) {
+      const keys = changedKeys(old?.get(schedule) ?? {}, now?.get(schedule) ?? {});
+      if (keys.length > 0) changed.push({ agent, schedule, keys });
+    }
   }
   return changed;
+}
+
+function changedKeys(before: Partial<ScheduleState>, after: Partial<ScheduleState>): (keyof ScheduleState)[] {
+  return SCHEDULE_KEYS.filter((key) => !isDeepStrictEqual(before[key] ?? null, after[key] ?? null));
 }

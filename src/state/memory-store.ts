@@ -1,5 +1,5 @@
 /** The store that forgets: for tests, and for fleets whose past does not matter after a restart. */
-import { type Clock, systemClock } from "../clock.js";
+import type { Clock } from "../clock.js";
 import { processLogger } from "../logger.js";
 import { applyPatch } from "./apply-patch.js";
 import { StateError } from "./errors.js";
@@ -7,10 +7,12 @@ import type { JobLog } from "./jobs/job-log.js";
 import { MemoryJobLog } from "./jobs/memory-job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "./schedule-state.js";
 import type { ScheduleKey } from "./state-store.js";
-import { DEFAULT_LEASE_MS, type StateDraft, type StateOperation, StoreBase } from "./store-base.js";
+import { StoreClock } from "./store-clock.js";
+import type { StateDraft, StateOperation } from "./state-operation.js";
+import { DEFAULT_LEASE_MS, StoreBase } from "./store-base.js";
 
 export interface MemoryStoreOptions {
-  /** @default systemClock */
+  /** @default that of who opens it, else the system's */
   readonly clock?: Clock | undefined;
   /**
    * How long a claim lasts that is not renewed, in milliseconds.
@@ -21,15 +23,19 @@ export interface MemoryStoreOptions {
 
 export class MemoryStore extends StoreBase {
   readonly jobs: JobLog;
+  readonly #clock: StoreClock;
   readonly #states = new Map<string, Map<string, Partial<ScheduleState>>>();
   #isOpen = false;
 
-  constructor({ clock = systemClock, leaseMs = DEFAULT_LEASE_MS }: MemoryStoreOptions = {}) {
+  constructor({ clock: given, leaseMs = DEFAULT_LEASE_MS }: MemoryStoreOptions = {}) {
+    const clock = new StoreClock(given);
     super({ clock, leaseMs, logger: processLogger });
+    this.#clock = clock;
     this.jobs = new MemoryJobLog({ clock });
   }
 
-  async open(): Promise<void> {
+  async open(clock?: Clock): Promise<void> {
+    this.#clock.adopt(clock);
     this.#isOpen = true;
     await this.recover();
   }
@@ -58,7 +64,7 @@ export class MemoryStore extends StoreBase {
       },
       keys: () => this.#keys(),
     };
-    operation(draft);
+    operation.apply(draft);
     this.noteChanges(touched);
   }
 

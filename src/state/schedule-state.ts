@@ -29,6 +29,8 @@ export interface StoredClaim {
   /** ISO time at which the slot was due. */
   readonly slot: string;
   readonly source?: PlanSource | null | undefined;
+  /** ISO time at which it was claimed. */
+  readonly claimed_at?: string | null | undefined;
 }
 
 /** Temporary advice that changes a plan: another interval, one extra time, or both. */
@@ -55,6 +57,8 @@ export interface ScheduleState {
   /** Failures since the last success. */
   readonly failure_count?: number | null | undefined;
   readonly missed_count?: number | null | undefined;
+  /** The latest slot that was dropped because nobody was there to run it. */
+  readonly last_missed_at?: string | null | undefined;
   readonly paused_until?: string | null | undefined;
   readonly hint?: ScheduleHint | null | undefined;
   /** Who runs it; set by the store. */
@@ -75,6 +79,7 @@ export const SCHEDULE_KEYS: readonly (keyof ScheduleState)[] = [
   "failure_count",
   "interrupted_count",
   "missed_count",
+  "last_missed_at",
   "paused_until",
   "hint",
   "claim",

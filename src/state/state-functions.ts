@@ -110,7 +110,7 @@ function newStore(path: string): SharedStore {
   const tellAll =
     (level: keyof Logger) =>
     (message: string): void => {
-      for (const logger of new Set(loggers)) logger[level](message);
+      for (const logger of new Set(loggers)) logger[level]?.(message);
     };
   const logger: Logger = {
     debug: tellAll("debug"),

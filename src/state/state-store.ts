@@ -2,6 +2,7 @@
  * The StateStore contract: what any keeper of schedule state guarantees, whatever it writes to.
  * A store knows due times, capacity and claims; when a schedule is due next is planned by its user.
  */
+import type { Clock } from "../clock.js";
 import type { JobLog } from "./jobs/job-log.js";
 import type { PlanSource, ScheduleState, ScheduleStatePatch } from "./schedule-state.js";
 
@@ -19,24 +20,46 @@ export interface ScheduleDefinition extends ScheduleKey {
   readonly maxConcurrent?: number | undefined;
 }
 
-/** The exclusive right to run one slot, for as long as it is renewed. */
-export interface Claim extends ScheduleKey {
+/** What tells a claim from all others. */
+export interface ClaimToken extends ScheduleKey {
   /** Fences off whoever held the schedule before. */
   readonly token: string;
+}
+
+/** The exclusive right to run one slot, for as long as it is renewed. */
+export interface Claim extends ClaimToken {
   /** The id its job is to have. */
   readonly jobId: string;
   /** When the slot was due. */
   readonly slot: Date;
   /** Why it was due then. */
   readonly source: PlanSource | undefined;
+  /** When the slot was first seen due: what came after was waiting for capacity, not lateness. */
+  readonly seenAt: Date;
+  readonly claimedAt: Date;
+  /** The schedule's state as the claim left it. */
+  readonly state: ScheduleState;
 }
+
+/**
+ * A change to a schedule's state, or what decides on one from the state as it is when the change is written. It decides
+ * again when that state turns out to be another.
+ */
+export type ScheduleChange = ScheduleStatePatch | ((state: ScheduleState) => ScheduleStatePatch);
 
 /** Why a schedule is not claimed, in the order in which it is asked. */
 export type ClaimRefusal = "disabled" | "already_running" | "at_capacity" | "not_due" | "paused";
 
 export interface SkippedSlot extends ScheduleKey {
   readonly slot: Date;
+  /** Why it was due then. */
+  readonly source: PlanSource | undefined;
   readonly reason: ClaimRefusal;
+}
+
+/** What somebody else has changed in a schedule's state. */
+export interface OutsideChange extends ScheduleKey {
+  readonly keys: readonly (keyof ScheduleState)[];
 }
 
 export interface DueSlots {
@@ -46,33 +69,48 @@ export interface DueSlots {
 }
 
 export interface StateStore extends AsyncDisposable {
-  /** Takes ownership, and recovers what an owner that died left behind. */
-  open(): Promise<void>;
+  /** How long a claim lasts that is not renewed, in milliseconds. */
+  readonly leaseMs: number;
+  /**
+   * Takes ownership, and recovers what an owner that died left behind. A store that was made without a clock goes by
+   * the one given here. May be called again after `close`.
+   */
+  open(clock?: Clock): Promise<void>;
   /** Waits for what is under way and gives ownership up. May be called twice, or before `open`. */
   close(): Promise<void>;
-  /** Says which schedules may be claimed from now on, in place of all said before. Claims that run on stay valid. */
-  define(schedules: readonly ScheduleDefinition[]): Promise<void>;
+  /**
+   * Says which schedules may be claimed from now on, in place of all said before, and answers their states in the same
+   * order. Claims that run on stay valid.
+   */
+  define(schedules: readonly ScheduleDefinition[]): Promise<readonly ScheduleState[]>;
   /** The state of a schedule; that of one that never ran when it is unknown. */
   read(key: ScheduleKey): Promise<ScheduleState>;
   /** The states of an agent's schedules, by name. */
   list(agent: string): Promise<ReadonlyMap<string, ScheduleState>>;
-  /** Changes the keys that `patch` names, and answers the whole. Durable when it resolves. */
-  update(key: ScheduleKey, patch: ScheduleStatePatch): Promise<ScheduleState>;
+  /** Changes the keys that the change names, and answers the whole. Durable when it resolves. */
+  update(key: ScheduleKey, change: ScheduleChange): Promise<ScheduleState>;
   /**
    * Claims at most `limit` due schedules, oldest slot first, none above its agent's capacity. Slot, token and the
    * status `running` are durable when it resolves.
    */
   claimDue(limit: number): Promise<DueSlots>;
+  /** Claims one schedule now, due or not, paused or not, or answers what speaks against it. The source is `manual`. */
+  claim(key: ScheduleKey): Promise<Claim | ClaimRefusal>;
   /** Extends a claim by a whole lease; `false` when another has taken its place. */
-  renew(claim: Claim): Promise<boolean>;
+  renew(claim: ClaimToken): Promise<boolean>;
   /**
    * Ends a claim and records what came of it; `false`, and no change at all, when another has taken its place.
-   * The slot is used up: without a `next_run_at` in the patch the schedule is not due again.
+   * The slot is used up: without a `next_run_at` in the change the schedule is not due again.
    */
-  complete(claim: Claim, patch: ScheduleStatePatch): Promise<boolean>;
-  /** The earliest time at which `claimDue` can find something; in the past when something waits already. */
-  nextDueAt(): Promise<Date | undefined>;
+  complete(claim: ClaimToken, change: ScheduleChange): Promise<boolean>;
+  /** Gives a claim back unused: its schedule is due as if it had never been claimed. `false` as for `complete`. */
+  release(claim: ClaimToken): Promise<boolean>;
+  /**
+   * The earliest time at which `claimDue` can find something; in the past when something waits already. With `lookedAt`,
+   * without what a `claimDue` at that time has seen and left waiting.
+   */
+  nextDueAt(lookedAt?: Date): Promise<Date | undefined>;
   /** Calls back when somebody else has changed the state of schedules. Answers how to stop it. */
-  onChange(listener: (changed: readonly ScheduleKey[]) => void): () => void;
+  onChange(listener: (changes: readonly OutsideChange[]) => void): () => void;
   readonly jobs: JobLog;
 }

@@ -6,27 +6,35 @@ import type { Clock } from "../clock.js";
 import { quote } from "../errors.js";
 import type { Logger } from "../logger.js";
 import { systemRandom } from "../random.js";
-import { checkDefinition, checkKey, checkedPatch, checkName } from "./check-schedule.js";
-import { ClaimBook } from "./claim-book.js";
-import { claimRefusal, completion, interruption } from "./claim-rules.js";
+import { checkDefinition, checkKey, checkName } from "./check-schedule.js";
+import { ClaimBook, type TakenClaim } from "./claim-book.js";
+import { completion, givenBack, interruption } from "./claim-rules.js";
 import { invalidState } from "./errors.js";
-import { drawJobId } from "./jobs/job-id.js";
+import { JobIds } from "./jobs/job-id.js";
 import type { JobLog } from "./jobs/job-log.js";
-import { type ScheduleState, type ScheduleStatePatch, UNKNOWN_SCHEDULE } from "./schedule-state.js";
-import type { Claim, DueSlots, ScheduleDefinition, ScheduleKey, StateStore } from "./state-store.js";
-
-/** Changes on the way: patches are seen by later reads, and nothing is kept before all of them are. */
-export interface StateDraft {
-  read(key: ScheduleKey): Partial<ScheduleState>;
-  patch(key: ScheduleKey, patch: ScheduleStatePatch): Partial<ScheduleState>;
-  /** All schedules with a state. */
-  keys(): Iterable<ScheduleKey>;
-}
-
-export type StateOperation = (draft: StateDraft) => void;
+import type { ScheduleState } from "./schedule-state.js";
+import {
+  ChangeOperation,
+  ClaimOperation,
+  type PatchRule,
+  type StateOperation,
+  wholeState,
+} from "./state-operation.js";
+import type {
+  Claim,
+  ClaimRefusal,
+  ClaimToken,
+  DueSlots,
+  OutsideChange,
+  ScheduleChange,
+  ScheduleDefinition,
+  ScheduleKey,
+  StateStore,
+} from "./state-store.js";
+import type { StoreClock } from "./store-clock.js";
 
 export interface StoreBaseOptions {
-  readonly clock: Clock;
+  readonly clock: StoreClock;
   readonly logger: Logger;
   readonly leaseMs: number;
 }
@@ -36,18 +44,21 @@ export const DEFAULT_LEASE_MS = 30_000;
 
 export abstract class StoreBase implements StateStore {
   abstract readonly jobs: JobLog;
-  readonly #clock: Clock;
+  readonly leaseMs: number;
+  readonly #clock: StoreClock;
   readonly #logger: Logger;
   readonly #book: ClaimBook;
-  readonly #listeners = new Set<(changed: readonly ScheduleKey[]) => void>();
+  readonly #listeners = new Set<(changes: readonly OutsideChange[]) => void>();
 
   constructor({ clock, logger, leaseMs }: StoreBaseOptions) {
+    this.leaseMs = leaseMs;
     this.#clock = clock;
     this.#logger = logger;
-    this.#book = new ClaimBook(clock, leaseMs, (at) => drawJobId(at, systemRandom));
+    const ids = new JobIds(systemRandom);
+    this.#book = new ClaimBook(clock, leaseMs, (at) => ids.next(at));
   }
 
-  abstract open(): Promise<void>;
+  abstract open(clock?: Clock): Promise<void>;
   abstract close(): Promise<void>;
 
   /** Brings what is known up to date, where others may have changed it. */
@@ -64,10 +75,11 @@ export abstract class StoreBase implements StateStore {
     return this.close();
   }
 
-  async define(definitions: readonly ScheduleDefinition[]): Promise<void> {
+  async define(definitions: readonly ScheduleDefinition[]): Promise<readonly ScheduleState[]> {
     for (const definition of definitions) checkDefinition(definition);
     await this.refresh();
     this.#book.define(definitions, (key) => this.known(key));
+    return definitions.map((key) => wholeState(this.known(key)));
   }
 
   async read(key: ScheduleKey): Promise<ScheduleState> {
@@ -84,76 +96,73 @@ export abstract class StoreBase implements StateStore {
     return states;
   }
 
-  async update(key: ScheduleKey, patch: ScheduleStatePatch): Promise<ScheduleState> {
+  async update(key: ScheduleKey, change: ScheduleChange): Promise<ScheduleState> {
     checkKey(key);
     const { agent, schedule } = key;
-    const changes = checkedPatch(patch);
-    let state: Partial<ScheduleState> = {};
-    await this.commit((draft) => {
-      state = draft.patch({ agent, schedule }, changes);
-    });
-    return wholeState(state);
+    const operation = new ChangeOperation({ agent, schedule }, change);
+    await this.commit(operation);
+    return wholeState(operation.requireDone());
   }
 
   async claimDue(limit: number): Promise<DueSlots> {
     if (!(limit >= 0)) throw invalidState(`Invalid limit ${quote(limit)}: expected a number from 0.`);
     this.requireOwner();
+    // A lease that ends while this call is under way could not be renewed by who made it.
+    const askedMs = this.#clock.monotonic();
     await this.refresh();
-    const { claims, skipped, expired } = this.#book.take(limit);
-    await this.#closeJobs(expired);
-    if (claims.length === 0) return { claims, skipped };
-    let refused: readonly Claim[] = claims;
-    try {
-      await this.commit((draft) => {
-        refused = claims.filter((claim) => !recordClaim(draft, claim, this.#clock.now()));
-      });
-    } catch (error) {
-      refused = claims;
-      throw error;
-    } finally {
-      for (const claim of refused) this.#book.end(claim, this.known(claim));
-    }
-    return { claims: claims.filter((claim) => !refused.includes(claim)), skipped };
+    const { claims, skipped, expired } = this.#book.take(limit, askedMs);
+    if (expired.length > 0) await this.#endExpired(expired);
+    return { claims: claims.length === 0 ? [] : await this.#record(claims), skipped };
   }
 
-  async renew(claim: Claim): Promise<boolean> {
+  async claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
+    checkKey(key);
+    this.requireOwner();
+    await this.refresh();
+    const taken = this.#book.takeOne(key);
+    if (taken === undefined)
+      throw invalidState(
+        `${quote(key.agent)}/${quote(key.schedule)} is not defined, so it cannot be claimed.`,
+      );
+    if (typeof taken === "string") return taken;
+    const [claim] = await this.#record([taken]);
+    return claim ?? "disabled";
+  }
+
+  async renew(claim: ClaimToken): Promise<boolean> {
     this.requireOwner();
     return this.#book.renew(claim);
   }
 
-  async complete(claim: Claim, patch: ScheduleStatePatch): Promise<boolean> {
-    const changes = checkedPatch(patch);
-    this.requireOwner();
-    if (!this.#book.beginEnd(claim)) return false;
-    try {
-      await this.commit((draft) => {
-        draft.patch(claim, completion(draft.read(claim), changes));
-      });
-    } catch (error) {
-      this.#book.keep(claim);
-      throw error;
-    }
-    this.#book.end(claim, this.known(claim));
-    return true;
+  complete(claim: ClaimToken, change: ScheduleChange): Promise<boolean> {
+    return this.#end(claim, change, completion);
   }
 
-  async nextDueAt(): Promise<Date | undefined> {
-    const dueMs = this.#book.nextDueMs();
+  release(claim: ClaimToken): Promise<boolean> {
+    return this.#end(claim, givenBack);
+  }
+
+  async nextDueAt(lookedAt?: Date): Promise<Date | undefined> {
+    const dueMs = this.#book.nextDueMs(lookedAt?.getTime());
     return dueMs === undefined ? undefined : new Date(dueMs);
   }
 
-  onChange(listener: (changed: readonly ScheduleKey[]) => void): () => void {
+  onChange(listener: (changes: readonly OutsideChange[]) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /** Frees what an owner that died left running. */
   protected recover(): Promise<void> {
-    return this.commit((draft) => {
-      for (const key of draft.keys()) {
-        const state = draft.read(key);
-        if (state.status === "running") draft.patch(key, interruption(state, this.#clock.now()));
-      }
+    this.#book.endAll();
+    return this.commit({
+      apply: (draft) => {
+        for (const key of draft.keys()) {
+          const state = draft.read(key);
+          if (state.status === "running" || state.claim != null)
+            draft.patch(key, interruption(state, this.#clock.now()));
+        }
+      },
     });
   }
 
@@ -163,20 +172,62 @@ export abstract class StoreBase implements StateStore {
   }
 
   /** As `noteChanges`, for changes that came from outside. */
-  protected noteOutsideChanges(keys: readonly ScheduleKey[]): void {
-    if (keys.length === 0) return;
-    this.noteChanges(keys);
+  protected noteOutsideChanges(changes: readonly OutsideChange[]): void {
+    if (changes.length === 0) return;
+    this.noteChanges(changes);
     for (const listener of this.#listeners) {
       try {
-        listener(keys);
+        listener(changes);
       } catch (error) {
         this.#logger.error(`A listener to outside changes threw: ${String(error)}`);
       }
     }
   }
 
-  /** Claims that nobody renewed leave a job behind whose end nobody will report. */
-  async #closeJobs(expired: readonly Claim[]): Promise<void> {
+  /** Makes claims durable, and answers those that nothing speaks against by now. */
+  async #record(taken: readonly TakenClaim[]): Promise<readonly Claim[]> {
+    const operation = new ClaimOperation(taken, () => this.#clock.now());
+    let dropped = taken;
+    try {
+      await this.commit(operation);
+      const kept = new Set(operation.claims.map(({ token }) => token));
+      dropped = taken.filter(({ token }) => !kept.has(token));
+    } finally {
+      for (const claim of dropped) this.#book.end(claim, this.known(claim));
+    }
+    return operation.claims;
+  }
+
+  /** Ends a claim that is held, and keeps it when that cannot be written. */
+  async #end(claim: ClaimToken, change: ScheduleChange, toWrite?: PatchRule): Promise<boolean> {
+    const operation = new ChangeOperation(claim, change, toWrite);
+    this.requireOwner();
+    if (!this.#book.beginEnd(claim)) return false;
+    try {
+      await this.commit(operation);
+      operation.requireDone();
+    } catch (error) {
+      this.#book.keep(claim);
+      throw error;
+    }
+    this.#book.end(claim, this.known(claim));
+    return true;
+  }
+
+  /** Claims that nobody renewed leave a state that says running, and a job whose end nobody will report. */
+  async #endExpired(expired: readonly TakenClaim[]): Promise<void> {
+    try {
+      await this.commit({
+        apply: (draft) => {
+          for (const key of expired) {
+            const state = draft.read(key);
+            if (state.claim?.token === key.token) draft.patch(key, givenBack(state));
+          }
+        },
+      });
+    } catch (cause) {
+      this.#logger.error(`Could not free what was not renewed in time: ${String(cause)}`);
+    }
     for (const { agent, schedule, jobId } of expired) {
       const error = "its claim was not renewed in time";
       try {
@@ -186,23 +237,4 @@ export abstract class StoreBase implements StateStore {
       }
     }
   }
-}
-
-/** Whether nothing speaks against a claim by now, in which case it is recorded. */
-function recordClaim(draft: StateDraft, claim: Claim, now: Date): boolean {
-  const state = draft.read(claim);
-  const question = { state, isRunning: false, isAtCapacity: false, nowMs: now.getTime() };
-  if (claimRefusal(question) !== undefined) return false;
-  const { token, jobId, slot, source = null } = claim;
-  draft.patch(claim, {
-    status: "running",
-    last_started_at: now.toISOString(),
-    claim: { token, job_id: jobId, slot: slot.toISOString(), source },
-  });
-  return true;
-}
-
-/** What is known, completed by what holds of a schedule that never ran. A file may have a status that says nothing. */
-function wholeState(known: Partial<ScheduleState>): ScheduleState {
-  return { ...UNKNOWN_SCHEDULE, ...known, status: known.status ?? UNKNOWN_SCHEDULE.status };
 }

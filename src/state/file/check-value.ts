@@ -1,6 +1,6 @@
 /** Which values the state file can hold: what is neither data nor short enough could not be read back. */
 import { quote } from "../../errors.js";
-import { isFields, isKey } from "./state-text.js";
+import { type Fields, isFields, isKey } from "./state-text.js";
 
 const SCALARS = new Set(["string", "number", "boolean", "bigint", "undefined"]);
 const DEEPEST = 40;
@@ -11,8 +11,7 @@ export function problemOfValue(value: unknown, depth = 0): string | undefined {
   // What holds itself has no end.
   if (depth > DEEPEST) return `it has more than ${DEEPEST} levels`;
   if (Array.isArray(value)) return firstProblem(value, depth);
-  // Dates, maps and sets have other tags.
-  if (!isFields(value) || Object.prototype.toString.call(value) !== "[object Object]")
+  if (!isMap(value))
     return `${typeof value === "object" ? quote(value) : `a ${typeof value}`} is neither text, a number, a list nor a map`;
   const long = Object.keys(value).find((key) => !isKey(key));
   return long === undefined
@@ -26,4 +25,9 @@ function firstProblem(values: readonly unknown[], depth: number): string | undef
     if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+/** Whether a value is keys and values, and nothing else: dates, maps and sets have other tags. */
+export function isMap(value: unknown): value is Fields {
+  return isFields(value) && Object.prototype.toString.call(value) === "[object Object]";
 }

@@ -4,8 +4,12 @@ import { applyPatch } from "../apply-patch.js";
 import type { ScheduleState, ScheduleStatePatch } from "../schedule-state.js";
 import { type AgentEntry, agentEntry, renderDocument, type StateDocument } from "./state-document.js";
 import type { NewDocument } from "./state-file.js";
+import type { Fields } from "./state-text.js";
 import type { ScheduleKey } from "../state-store.js";
-import type { StateDraft } from "../store-base.js";
+import type { StateDraft } from "../state-operation.js";
+
+/** One for all agents that have schedules only. */
+const NO_FIELDS: Fields = {};
 
 export class DocumentDraft implements StateDraft {
   readonly #document: StateDocument;
@@ -27,13 +31,14 @@ export class DocumentDraft implements StateDraft {
   }
 
   patch(key: ScheduleKey, patch: ScheduleStatePatch): Partial<ScheduleState> {
-    const before: ScheduleFields = this.read(key);
+    const { agent, schedule } = key;
+    const drafted = this.#schedules.get(agent);
+    const schedules = drafted ?? this.#document.agents.get(agent)?.schedules;
+    const before = schedules?.get(schedule) ?? {};
     const after = applyPatch(before, patch);
     if (after === before) return before;
-    const schedules =
-      this.#schedules.get(key.agent) ?? new Map(this.#document.agents.get(key.agent)?.schedules);
-    schedules.set(key.schedule, after);
-    this.#schedules.set(key.agent, schedules);
+    if (drafted === undefined) this.#schedules.set(agent, new Map(schedules).set(schedule, after));
+    else drafted.set(schedule, after);
     this.#touched.push(key);
     return after;
   }
@@ -49,7 +54,7 @@ export class DocumentDraft implements StateDraft {
     const document = this.#document;
     const changed = new Map<string, AgentEntry>();
     for (const [name, schedules] of this.#schedules) {
-      const other = document.agents.get(name)?.other ?? {};
+      const other = document.agents.get(name)?.other ?? NO_FIELDS;
       changed.set(name, agentEntry({ name, other, schedules }));
     }
     return {

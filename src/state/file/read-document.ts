@@ -10,6 +10,7 @@ import {
   type AgentEntry,
   agentEntry,
   emptyDocument,
+  entryWithText,
   INTRODUCTION,
   type StateDocument,
 } from "./state-document.js";
@@ -106,7 +107,7 @@ class ChunkReader {
   /** The agent with the chunk's own text. */
   entry(agent: AgentFields<ScheduleFields>, { bytes }: Chunk): AgentEntry {
     const text = wholeLines(bytes);
-    return { ...agent, text: this.#isFirst ? text : Buffer.from(text) };
+    return entryWithText(agent, this.#isFirst ? text : Buffer.from(text));
   }
 
   #readStrictly({ bytes, offset }: Chunk): AgentFields<ScheduleFields> | undefined {

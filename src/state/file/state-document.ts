@@ -23,7 +23,13 @@ export const INTRODUCTION =
   "# The state of Rota's schedules. Edits are noticed; keys Rota does not know are kept.\n";
 
 export function agentEntry(agent: AgentFields<ScheduleFields>): AgentEntry {
-  return { ...agent, text: Buffer.from(renderAgent(agent)) };
+  return entryWithText(agent, Buffer.from(renderAgent(agent)));
+}
+
+/** The agent with a text that is known to say so. */
+export function entryWithText(agent: AgentFields<ScheduleFields>, text: Buffer): AgentEntry {
+  const { name, other, schedules } = agent;
+  return { name, other, schedules, text };
 }
 
 /** The bytes of the file, with some agents in place of those the document has. */

@@ -13,6 +13,7 @@ import { keepDamaged } from "./keep-damaged.js";
 import { keepAlive, releaseLock, sweepPrepared, takeLock } from "./lock-directory.js";
 import { emptyDocument, type StateDocument } from "./state-document.js";
 import { readDocument } from "./read-document.js";
+import { Turns } from "../../turns.js";
 
 export interface StateFileOptions {
   readonly path: string;
@@ -59,7 +60,8 @@ export class StateFile {
   #warnedOf = "";
   #isSwept = false;
   #hasLooked = false;
-  #last: Promise<void> = Promise.resolve();
+  /** Looking and changing never overlap. */
+  readonly #turns = new Turns();
   #looking: Promise<void> | undefined;
 
   constructor(options: StateFileOptions) {
@@ -77,7 +79,7 @@ export class StateFile {
 
   /** Looks at the file, and reads it again if it is another one. Who asks while one look waits its turn shares it. */
   refresh(): Promise<void> {
-    this.#looking ??= this.#inTurn(() => {
+    this.#looking ??= this.#turns.take(() => {
       this.#looking = undefined;
       return this.#look();
     });
@@ -86,7 +88,7 @@ export class StateFile {
 
   /** Changes the document under the lock; durable when it resolves. `decide` is asked again when the lock was lost. */
   change(decide: DocumentChange): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       await makePrivateDirectory(this.#options.disk, dirname(this.#options.path));
       await this.#sweep();
       for (let lost = 0; lost < LOST_LOCKS; lost++) if (await this.#tryChange(decide)) return;
@@ -97,7 +99,7 @@ export class StateFile {
 
   /** Lets go of the file. What it said stays known, for calls that are about to answer. */
   close(): Promise<void> {
-    return this.#inTurn(() => this.#set(this.#document, undefined));
+    return this.#turns.take(() => this.#set(this.#document, undefined));
   }
 
   /**
@@ -105,7 +107,7 @@ export class StateFile {
    * change is well past: a later one then has another time, even in a file that was given the same inode.
    */
   rest(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       const version = this.#version;
       if (version?.handle === undefined) return;
       const ageMs =
@@ -114,13 +116,6 @@ export class StateFile {
       this.#version = isPast ? { ...version, handle: undefined } : undefined;
       await closeQuietly(version.handle);
     });
-  }
-
-  /** Looking and changing never overlap. */
-  #inTurn(task: () => Promise<void>): Promise<void> {
-    const turn = this.#last.then(task);
-    this.#last = turn.catch(() => {});
-    return turn;
   }
 
   async #look(): Promise<void> {

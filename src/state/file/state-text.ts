@@ -7,6 +7,17 @@ import { SCHEDULE_KEYS } from "../schedule-state.js";
 /** What a map of the file holds, by key; values are whatever YAML can say. */
 export type Fields = Readonly<Record<string, unknown>>;
 
+/**
+ * Both in a new object. As a spread of both, which would take twenty times as long and give each object a shape of its
+ * own, and unlike an assignment, which would give `__proto__` a meaning.
+ */
+export function mergedFields<First extends object, Second extends object>(
+  first: First,
+  second: Second,
+): First & Second {
+  return Object.hasOwn(second, "__proto__") ? { ...first, ...second } : Object.assign(first, second);
+}
+
 /** An agent as the file has it: its schedules, and all its other keys as they stand. */
 export interface AgentFields<Schedule = Fields> {
   readonly name: string;
@@ -19,37 +30,112 @@ export const PLAIN_TEXT: RegExp =
   /^(?:[A-Za-z_][\w./-]*|\d+[smhd]|\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))$/;
 /** Words that some YAML version takes for something else than text. */
 export const RESERVED_WORD: RegExp = /^(?:null|true|false|yes|no|on|off|y|n)$/i;
+export const LONGEST_RESERVED: number = "false".length;
 /** Characters that JSON leaves as they are and YAML or a terminal may not. */
 const UNSAFE = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
 
-/** The chunk of one agent. */
+/** The chunk of one agent. The keys of ours in its schedules must have been checked. */
 export function renderAgent({ name, other, schedules }: AgentFields): string {
-  const fields = renderFields(other, "    ");
-  if (schedules.size === 0)
-    return fields === "" ? `  ${renderKey(name)}: {}\n` : `  ${renderKey(name)}:\n${fields}`;
-  let text = `  ${renderKey(name)}:\n${fields}    schedules:\n`;
+  // Joined once: a text that grows piece by piece leaves more garbage behind.
+  const pieces = ["  ", renderKey(name), ":"];
+  const piecesBefore = pieces.length;
+  pushFields(pieces, other, "\n    ");
+  if (schedules.size > 0) pieces.push("\n    schedules:");
   for (const [schedule, state] of schedules) {
-    const lines = renderFields(inOrder(state), "        ");
-    text += `      ${renderKey(schedule)}:${lines === "" ? " {}\n" : `\n${lines}`}`;
+    pieces.push("\n      ", renderKey(schedule), ":");
+    pushKnown(pieces, state, SCHEDULE_LINES);
   }
-  return text;
-}
-
-function inOrder(state: Fields): Fields {
-  const ordered: Record<string, unknown> = {};
-  for (const key of SCHEDULE_KEYS) if (state[key] !== undefined) ordered[key] = state[key];
-  return { ...ordered, ...state };
+  pieces.push(pieces.length === piecesBefore ? `${EMPTY}\n` : "\n");
+  return pieces.join("");
 }
 
 /** The lines of a map, one key each, and a map within a map two spaces further in. */
 export function renderFields(fields: Fields, indent: string): string {
-  let text = "";
-  for (const [key, value] of Object.entries(fields)) {
+  const pieces: string[] = [];
+  pushFields(pieces, fields, `\n${indent}`);
+  return pieces.length === 0 ? "" : `${pieces.join("").slice(1)}\n`;
+}
+
+/** How the lines of a map begin whose keys we know. */
+interface KnownLines {
+  readonly indent: string;
+  readonly lines: readonly KnownLine[];
+  readonly keys: ReadonlySet<string>;
+}
+
+interface KnownLine {
+  readonly key: string;
+  /** What stands before its value, if that is on the same line. */
+  readonly start: string;
+  /** Whether what it says never needs quotes, because only times or words from a list have passed the check. */
+  readonly isCertain: boolean;
+  readonly inner: KnownLines | undefined;
+}
+
+const CERTAIN_KEYS: ReadonlySet<string> = new Set([
+  "status",
+  "last_run_at",
+  "last_started_at",
+  "last_completed_at",
+  "next_run_at",
+  "next_run_source",
+  "paused_until",
+  "slot",
+  "source",
+  "claimed_at",
+]);
+const CLAIM_KEYS = ["token", "job_id", "slot", "source", "claimed_at"];
+const CLAIM_LINES = knownLines(CLAIM_KEYS, "\n          ");
+const SCHEDULE_LINES = knownLines(SCHEDULE_KEYS, "\n        ", CLAIM_LINES);
+
+function knownLines(keys: readonly string[], indent: string, claim?: KnownLines): KnownLines {
+  const lines = keys.map((key) => ({
+    key,
+    start: `${indent}${key}: `,
+    isCertain: CERTAIN_KEYS.has(key),
+    inner: key === "claim" ? claim : undefined,
+  }));
+  return { indent, lines, keys: new Set(keys) };
+}
+
+/** What a map holds, after its key: the keys we know in their order, then all others. */
+function pushKnown(pieces: string[], fields: Fields, known: KnownLines): void {
+  const piecesBefore = pieces.length;
+  let count = 0;
+  for (const { key, start, isCertain, inner } of known.lines) {
+    const value = fields[key];
     if (value === undefined) continue;
-    const nested = isFields(value) ? renderFields(value, `${indent}  `) : "";
-    text += `${indent}${renderKey(key)}:${nested === "" ? ` ${renderInline(value)}\n` : `\n${nested}`}`;
+    count++;
+    if (isCertain && typeof value === "string") pieces.push(start, value);
+    else if (inner === undefined || !isFields(value)) pushField(pieces, key, value, known.indent);
+    else {
+      pieces.push(known.indent, key, ":");
+      pushKnown(pieces, value, inner);
+    }
   }
-  return text;
+  const keys = Object.keys(fields);
+  if (keys.length > count)
+    for (const key of keys) if (!known.keys.has(key)) pushField(pieces, key, fields[key], known.indent);
+  if (pieces.length === piecesBefore) pieces.push(EMPTY);
+}
+
+/** What stands in the place of a map's lines when it has none. */
+const EMPTY = " {}";
+
+function pushFields(pieces: string[], fields: Fields, indent: string): void {
+  for (const key of Object.keys(fields)) pushField(pieces, key, fields[key], indent);
+}
+
+function pushField(pieces: string[], key: string, value: unknown, indent: string): void {
+  if (value === undefined) return;
+  pieces.push(indent, renderKey(key), ":");
+  if (!isFields(value)) {
+    pieces.push(" ", renderInline(value));
+    return;
+  }
+  const piecesBefore = pieces.length;
+  pushFields(pieces, value, `${indent}  `);
+  if (pieces.length === piecesBefore) pieces.push(EMPTY);
 }
 
 export function isFields(value: unknown): value is Fields {
@@ -58,10 +144,12 @@ export function isFields(value: unknown): value is Fields {
 
 /** YAML refuses keys of more than 1024 characters. */
 export const LONGEST_KEY = 1_000;
+/** Escaping makes six characters of one at most. */
+const SURELY_A_KEY = LONGEST_KEY / 10;
 
 /** Whether a key can be written and read back. */
 export function isKey(key: string): boolean {
-  return renderKey(key).length <= LONGEST_KEY;
+  return key.length <= SURELY_A_KEY || renderKey(key).length <= LONGEST_KEY;
 }
 
 function renderKey(key: string): string {
@@ -86,7 +174,7 @@ function renderFlow(value: unknown): string {
 }
 
 function isPlain(text: string): boolean {
-  return PLAIN_TEXT.test(text) && !RESERVED_WORD.test(text);
+  return PLAIN_TEXT.test(text) && (text.length > LONGEST_RESERVED || !RESERVED_WORD.test(text));
 }
 
 /** JSON's notation for text, which YAML shares. */
@@ -101,6 +189,7 @@ function renderNumber(value: number): string {
   if (Number.isNaN(value)) return ".nan";
   if (!Number.isFinite(value)) return value > 0 ? ".inf" : "-.inf";
   if (Object.is(value, -0)) return "-0.0";
+  if (Number.isSafeInteger(value)) return String(value);
   // Otherwise the last digits of a large one would be rounded to zeros.
   return Number.isInteger(value) && Math.abs(value) < 1e21 ? String(BigInt(value)) : String(value);
 }

@@ -10,6 +10,7 @@ import {
   type AgentFields,
   type Fields,
   LONGEST_KEY,
+  LONGEST_RESERVED,
   PLAIN_TEXT,
   renderInline,
   RESERVED_WORD,
@@ -212,7 +213,6 @@ function readCommonSchedule(cursor: Cursor): ScheduleFields | undefined {
 }
 
 const WHOLE_NUMBER = /^(?:0|-?[1-9]\d{0,14})$/;
-const LONGEST_RESERVED = "false".length;
 
 function readScalar(text: string, from: number, end: number): unknown {
   const scalar = text.slice(from, end);

@@ -8,11 +8,13 @@ import { StateFileError } from "../errors.js";
 import { GroupCommit } from "../group-commit.js";
 import { DayIndex, type KnownJob } from "./job-day.js";
 import { type JobDirectory, readRange } from "./job-directory.js";
-import { glanceAt, scanLines } from "./job-line.js";
+import { scanLines } from "./job-line.js";
 
 /** A line that somebody wants to add, once it is known what the file says of its job. */
 export interface DayChange {
   readonly id: string;
+  /** `undefined` for the line of an end. */
+  readonly startedAt: string | undefined;
   /** The line, given what is known of the job; `undefined` for a change that only a known job can have. */
   lineAfter(job: KnownJob | undefined): string | undefined;
 }
@@ -21,6 +23,12 @@ interface PendingChange {
   readonly change: DayChange;
   /** Whether its line is in the file and counts. */
   counted: boolean;
+}
+
+/** A line that is being written. */
+interface PendingLine {
+  readonly line: string;
+  readonly pending: PendingChange;
 }
 
 export class DayFile {
@@ -89,9 +97,10 @@ export class DayFile {
     await this.#learn(handle, size);
 
     const lines = this.#linesFor(batch);
-    if (lines.size === 0) return;
+    if (lines.length === 0) return;
     // A crash may have cut the last line short. Cutting it off would take away what another process appends now.
-    const bytes = Buffer.from(`${this.#isTorn ? "\n" : ""}${[...lines.keys()].join("\n")}\n`);
+    const text = lines.map(({ line }) => line).join("\n");
+    const bytes = Buffer.from(`${this.#isTorn ? "\n" : ""}${text}\n`);
     let bytesWritten = 0;
     try {
       ({ bytesWritten } = await attempt(this.#path, "append", handle.write(bytes)));
@@ -101,7 +110,7 @@ export class DayFile {
       await attempt(this.#path, "sync", handle.datasync());
       if (!this.#isEntryDurable) await this.#directory.sync();
       this.#isEntryDurable = true;
-      for (const [line, pending] of lines) pending.counted = counted.has(line);
+      for (const { line, pending } of lines) pending.counted = counted?.has(line) ?? true;
     } catch (error) {
       this.#forget();
       await this.#cutBack(handle, size, bytesWritten);
@@ -110,34 +119,36 @@ export class DayFile {
   }
 
   /** The lines to write and whose they are, each decided after those before it. */
-  #linesFor(batch: readonly PendingChange[]): Map<string, PendingChange> {
-    const lines = new Map<string, PendingChange>();
+  #linesFor(batch: readonly PendingChange[]): PendingLine[] {
+    const lines: PendingLine[] = [];
     const soon = new DayIndex(this.#index);
     for (const pending of batch) {
       const line = pending.change.lineAfter(soon.get(pending.change.id));
-      const glance = line === undefined ? undefined : glanceAt(Buffer.from(line));
-      if (line !== undefined && glance !== undefined && soon.apply(glance)) lines.set(line, pending);
+      if (line !== undefined && soon.apply(pending.change)) lines.push({ line, pending });
     }
     return lines;
   }
 
-  /** Which of the lines just written count, now that what others wrote before them is known as well. */
+  /**
+   * Which of the lines just written count, now that what others wrote before them is known as well; `undefined` when
+   * nobody else wrote, so that all do.
+   */
   async #countedLines(
     handle: FileHandle,
     sizeBefore: number,
     written: Buffer,
-    lines: ReadonlyMap<string, unknown>,
-  ): Promise<ReadonlySet<string>> {
+    lines: readonly PendingLine[],
+  ): Promise<ReadonlySet<string> | undefined> {
     const { size } = await attempt(this.#path, "stat", handle.stat());
     if (size !== sizeBefore + written.length) {
       const { bytes, counted } = await this.#learn(handle, size);
       if (!bytes.includes(written)) throw this.#notWritten("another process has cut it off again");
       return counted;
     }
-    scanLines(written, (glance) => this.#index.apply(glance));
+    for (const { pending } of lines) this.#index.apply(pending.change);
     this.#knownBytes = size;
     this.#isTorn = false;
-    return new Set(lines.keys());
+    return undefined;
   }
 
   /** Takes in what the file has beyond the known bytes, and answers that and the lines in it that count. */

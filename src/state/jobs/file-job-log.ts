@@ -90,7 +90,8 @@ export class FileJobLog implements JobLog, AsyncDisposable {
       id = job.id ?? drawJobId(startedAt, this.#random);
       const start = newStart(job, id, startedAt);
       const line = startLine(start, this.#signature);
-      if (await this.#dayFile(dayOfJob(id)).append({ id, lineAfter: () => line })) {
+      const change = { id, startedAt: start.started_at, lineAfter: () => line };
+      if (await this.#dayFile(dayOfJob(id)).append(change)) {
         this.#startedMs.set(id, startedMs);
         return jobRecord(start, undefined);
       }
@@ -107,11 +108,12 @@ export class FileJobLog implements JobLog, AsyncDisposable {
     const elapsedMs = startedMs === undefined ? undefined : Math.round(this.#clock.monotonic() - startedMs);
     const isFirst = await this.#dayFile(day).append({
       id,
+      startedAt: undefined,
       lineAfter: (job) => {
         if (job === undefined) return undefined;
         const sinceStart = elapsedMs ?? durationBetween(job.startedAt, finishedAt);
         const duration_ms = outcome.duration_ms === undefined ? sinceStart : end.duration_ms;
-        return endLine(id, { ...end, duration_ms }, this.#signature);
+        return endLine(id, end, { duration_ms, process: this.#signature });
       },
     });
     this.#startedMs.delete(id);
@@ -186,6 +188,11 @@ export class FileJobLog implements JobLog, AsyncDisposable {
     return this.#closing;
   }
 
+  /** Takes `close` back, once that has ended. */
+  reopen(): void {
+    this.#closing = undefined;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
@@ -197,7 +204,9 @@ export class FileJobLog implements JobLog, AsyncDisposable {
   }
 
   #dayFile(day: string): DayFile {
-    const file = this.#days.get(day) ?? new DayFile(this.#directory, day, () => this.#pruneUnasked());
+    const known = this.#days.get(day);
+    if (known !== undefined && this.#days.size === 1) return known;
+    const file = known ?? new DayFile(this.#directory, day, () => this.#pruneUnasked());
     this.#days.delete(day);
     this.#days.set(day, file);
     for (const [other, { isIdle }] of this.#days) {

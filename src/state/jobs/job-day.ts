@@ -25,7 +25,7 @@ export class DayIndex {
   }
 
   /** Whether the line counts: not the second start of an id, nor an end without start or after the end. */
-  apply({ id, startedAt }: LineGlance): boolean {
+  apply({ id, startedAt }: Pick<LineGlance, "id" | "startedAt">): boolean {
     const job = this.get(id);
     if (startedAt === undefined ? job === undefined || job.ended : job !== undefined) return false;
     this.#jobs.set(id, { startedAt: startedAt ?? job?.startedAt ?? "", ended: startedAt === undefined });

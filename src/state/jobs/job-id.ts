@@ -1,25 +1,49 @@
 /** A job's id, "job-2026-11-15-k3x9qa": which day it belongs to, and whether a text is one at all. */
 import { quote } from "../../errors.js";
+import { isoText } from "../../iso-time.js";
 import type { Random } from "../../random.js";
 import { invalidState, type StateError } from "../errors.js";
 
-const ID = /^job-(\d{4}-\d\d-\d\d)-[0-9a-z]{6}$/;
+const ID = /^job-\d{4}-\d\d-\d\d-[0-9a-z]{6}$/;
 const SUFFIX_LENGTH = 6;
+const IDS_A_DAY = 36 ** SUFFIX_LENGTH;
 
 /** The UTC day of an instant: "2026-11-15". */
 export function dayOf(at: Date): string {
-  return at.toISOString().slice(0, 10);
+  return isoText(at).slice(0, 10);
 }
 
 /** An id for a job that starts now. Six characters meet again now and then: the log draws anew when they do. */
 export function drawJobId(startedAt: Date, random: Random): string {
-  const drawn = Math.floor(random() * 36 ** SUFFIX_LENGTH);
+  return jobId(startedAt, Math.floor(random() * IDS_A_DAY));
+}
+
+/**
+ * Ids that no two jobs of one process share, which six random characters alone do not promise: of 10,000 in a day two
+ * would be the same once in 44 days. A random start and a random step, which has no factor in common with the number of ids.
+ */
+export class JobIds {
+  readonly #step: number;
+  #drawn: number;
+
+  constructor(random: Random) {
+    this.#drawn = Math.floor(random() * IDS_A_DAY);
+    this.#step = 6 * Math.floor((random() * IDS_A_DAY) / 6) + 1;
+  }
+
+  next(startedAt: Date): string {
+    this.#drawn = (this.#drawn + this.#step) % IDS_A_DAY;
+    return jobId(startedAt, this.#drawn);
+  }
+}
+
+function jobId(startedAt: Date, drawn: number): string {
   return `job-${dayOf(startedAt)}-${drawn.toString(36).padStart(SUFFIX_LENGTH, "0")}`;
 }
 
 /** The day in an id; `undefined` for a text that is no id. */
 export function dayInJobId(id: string): string | undefined {
-  return ID.exec(id)?.[1];
+  return ID.test(id) ? id.slice("job-".length, "job-2026-11-15".length) : undefined;
 }
 
 /** The day in an id. Ids become file names, so whatever is no id ends here with INVALID_STATE. */

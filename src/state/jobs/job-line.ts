@@ -15,12 +15,40 @@ export interface LineGlance {
   readonly process: string | undefined;
 }
 
-export function startLine({ id, started_at, ...rest }: JobStart, process: string): string {
-  return JSON.stringify({ id, status: "running", started_at, ...rest, process });
+export function startLine(start: JobStart, process: string): string {
+  const { id, started_at, agent, schedule, trigger, slot, source, attempt, prompt, work_item } = start;
+  return JSON.stringify({
+    id,
+    status: "running",
+    started_at,
+    agent,
+    schedule,
+    trigger,
+    slot,
+    source,
+    attempt,
+    prompt,
+    work_item,
+    process,
+  });
 }
 
-export function endLine(id: string, { status, finished_at, ...rest }: JobEnd, process: string): string {
-  return JSON.stringify({ id, status, finished_at, ...rest, process });
+export function endLine(
+  id: string,
+  { status, finished_at, error, summary, exit_code, response_body }: JobEnd,
+  { duration_ms, process }: { readonly duration_ms: number | null; readonly process: string },
+): string {
+  return JSON.stringify({
+    id,
+    status,
+    finished_at,
+    duration_ms,
+    error,
+    summary,
+    exit_code,
+    response_body,
+    process,
+  });
 }
 
 const NEWLINE = 10;

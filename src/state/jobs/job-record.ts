@@ -2,65 +2,152 @@
  * Makes job records: from what a caller gives and from what a file has, both checked by the same rules, so that
  * nothing is written that could not be read.
  */
-import { z } from "zod";
-import { isoTimeMs } from "../../iso-time.js";
-import { invalidState, type StateError } from "../errors.js";
-import { dayInJobId } from "./job-id.js";
-import type { JobEnd, JobFilter, JobOutcomeRecord, JobRecord, JobStart, NewJob } from "./job-log.js";
+import { quote } from "../../errors.js";
+import { isoText, isoTimeMs, normalTime } from "../../iso-time.js";
+import { invalidState, StateError } from "../errors.js";
+import { type Fields, isFields } from "../file/state-text.js";
 import { PLAN_SOURCES } from "../schedule-state.js";
+import { dayInJobId } from "./job-id.js";
+import type {
+  JobEnd,
+  JobEndStatus,
+  JobFilter,
+  JobOutcomeRecord,
+  JobRecord,
+  JobStart,
+  JobTrigger,
+  NewJob,
+} from "./job-log.js";
 
-const jobId = z.string().refine((id) => dayInJobId(id) !== undefined, "expected a job id");
+interface Rule<Value> {
+  readonly expected: string;
+  /** The value as records have it; `undefined` for what it cannot be. */
+  read(given: unknown): Value | undefined;
+}
+
+const TRIGGERS: readonly JobTrigger[] = [
+  "interval",
+  "cron",
+  "once",
+  "event",
+  "webhook",
+  "chat",
+  "manual",
+  "workflow",
+];
+const END_STATUSES: readonly JobEndStatus[] = ["completed", "failed", "timeout", "cancelled", "interrupted"];
+
+const text: Rule<string> = {
+  expected: "text",
+  read: (given) => (typeof given === "string" ? given : undefined),
+};
+const jobId: Rule<string> = {
+  expected: "a job id",
+  read: (given) => (typeof given === "string" && dayInJobId(given) !== undefined ? given : undefined),
+};
 /** Kept in one notation, because records are ordered by it. */
-const time = z.string().transform((text, context) => {
-  const ms = isoTimeMs(text);
-  if (ms !== undefined) return new Date(ms).toISOString();
-  context.addIssue("expected an ISO time");
-  return z.NEVER;
+const time: Rule<string> = { expected: "an ISO time", read: normalTime };
+const oneOf = <Word extends string>(words: readonly Word[]): Rule<Word> => ({
+  expected: `one of ${words.join(", ")}`,
+  read: (given) => words.find((word) => word === given),
 });
-const optionalText = z.string().nullable().default(null);
-
-const START = z.object({
-  id: jobId,
-  agent: z.string(),
-  schedule: optionalText,
-  trigger: z.enum(["interval", "cron", "once", "event", "webhook", "chat", "manual", "workflow"]),
-  slot: time.nullable().default(null),
-  // A newer version's reason is no reason to lose the record.
-  source: z.enum(PLAN_SOURCES).nullable().catch(null),
-  attempt: z.int().min(1).default(1),
-  prompt: optionalText,
-  work_item: z.unknown().default(null),
-  started_at: time,
+const number = (expected: string, holds: (given: number) => boolean): Rule<number> => ({
+  expected,
+  read: (given) => (typeof given === "number" && holds(given) ? given : undefined),
+});
+const optional = <Value>(rule: Rule<Value>): Rule<Value | null> => ({
+  expected: `${rule.expected} or null`,
+  read: (given) => (given === undefined || given === null ? null : rule.read(given)),
 });
 
-const END = z.object({
-  status: z.enum(["completed", "failed", "timeout", "cancelled", "interrupted"]),
-  finished_at: time,
-  duration_ms: z.number().min(0).nullable().default(null),
-  error: optionalText,
-  summary: optionalText,
-  exit_code: z.int().nullable().default(null),
-  response_body: z.unknown().default(null),
-});
+const optionalText = optional(text);
+const optionalTime = optional(time);
+const triggerRule = oneOf(TRIGGERS);
+const sourceRule = oneOf(PLAN_SOURCES);
+const attemptRule = number("a whole number from 1", (given) => Number.isSafeInteger(given) && given >= 1);
+const endStatus = oneOf(END_STATUSES);
+const duration = optional(number("a number from 0", (given) => given >= 0 && given < Infinity));
+const exitCode = optional(number("a whole number", Number.isSafeInteger));
+
+/** What a start says of itself, apart from what its log adds. */
+function readStart(
+  given: Fields,
+  { id, started_at, work_item }: Pick<JobStart, "id" | "started_at" | "work_item">,
+): JobStart {
+  return {
+    id,
+    agent: valueAt(given, "agent", text),
+    schedule: valueAt(given, "schedule", optionalText),
+    trigger: valueAt(given, "trigger", triggerRule),
+    slot: valueAt(given, "slot", optionalTime),
+    // A newer version's reason is no reason to lose the record.
+    source: sourceRule.read(given["source"]) ?? null,
+    attempt: given["attempt"] === undefined ? 1 : valueAt(given, "attempt", attemptRule),
+    prompt: valueAt(given, "prompt", optionalText),
+    work_item: work_item ?? null,
+    started_at,
+  };
+}
+
+function readEnd(
+  given: Fields,
+  { finished_at, response_body }: Pick<JobEnd, "finished_at" | "response_body">,
+): JobEnd {
+  return {
+    status: valueAt(given, "status", endStatus),
+    finished_at,
+    duration_ms: valueAt(given, "duration_ms", duration),
+    error: valueAt(given, "error", optionalText),
+    summary: valueAt(given, "summary", optionalText),
+    exit_code: valueAt(given, "exit_code", exitCode),
+    response_body: response_body ?? null,
+  };
+}
+
+function valueAt<Value>(fields: Fields, key: string, rule: Rule<Value>): Value {
+  const value = rule.read(fields[key]);
+  if (value === undefined) throw invalidState(`${key} is ${quote(fields[key])}, expected ${rule.expected}`);
+  return value;
+}
 
 /** Throws a StateError with code INVALID_STATE for what no log could read again. */
 export function newStart(job: NewJob, id: string, startedAt: Date): JobStart {
-  return checked(START, { ...job, id, started_at: startedAt.toISOString() }, "start");
+  try {
+    return readStart({ ...job }, { id, started_at: isoText(startedAt), work_item: asJson(job.work_item) });
+  } catch (error) {
+    throw refused("start", error);
+  }
 }
 
 /** Throws a StateError with code INVALID_STATE for what no log could read again. */
 export function newEnd(outcome: JobOutcomeRecord, finishedAt: Date): JobEnd {
-  return checked(END, { ...outcome, finished_at: finishedAt.toISOString() }, "end");
+  try {
+    const response_body = asJson(outcome.response_body);
+    return readEnd({ ...outcome }, { finished_at: isoText(finishedAt), response_body });
+  } catch (error) {
+    throw refused("end", error);
+  }
 }
 
 /** The start that a file tells of; `undefined` where it is none. */
 export function storedStart(value: unknown): JobStart | undefined {
-  return START.safeParse(value).data;
+  return stored(value, (fields) =>
+    readStart(fields, {
+      id: valueAt(fields, "id", jobId),
+      started_at: valueAt(fields, "started_at", time),
+      work_item: fields["work_item"],
+    }),
+  );
 }
 
 /** The end that a file tells of; `undefined` where it is none. */
 export function storedEnd(value: unknown): JobEnd | undefined {
-  return END.safeParse(value).data;
+  return stored(value, (fields) =>
+    readEnd(fields, {
+      finished_at: valueAt(fields, "finished_at", time),
+      response_body: fields["response_body"],
+    }),
+  );
 }
 
 const UNKNOWN_END = {
@@ -74,13 +161,37 @@ const UNKNOWN_END = {
 } as const;
 
 export function jobRecord(start: JobStart, end: JobEnd | undefined): JobRecord {
-  return { ...start, ...(end ?? UNKNOWN_END) };
+  const { id, agent, schedule, trigger, slot, source, attempt, prompt, work_item, started_at } = start;
+  const { status, finished_at, duration_ms, error, summary, exit_code, response_body } = end ?? UNKNOWN_END;
+  // One by one: an object made by two spreads is slow to make and has a shape of its own.
+  return {
+    id,
+    agent,
+    schedule,
+    trigger,
+    slot,
+    source,
+    attempt,
+    prompt,
+    work_item,
+    started_at,
+    status,
+    finished_at,
+    duration_ms,
+    error,
+    summary,
+    exit_code,
+    response_body,
+  };
 }
 
 /** The instant a caller named, or the clock's. */
-export function instantOr(text: string | undefined, now: Date): Date {
-  if (text === undefined) return now;
-  return new Date(checked(time, text, "time"));
+export function instantOr(named: string | undefined, now: Date): Date {
+  if (named === undefined) return now;
+  const ms = isoTimeMs(named);
+  if (ms === undefined)
+    throw invalidState(`Not the time of a job: ${quote(named)}, expected ${time.expected}.`);
+  return new Date(ms);
 }
 
 export function isWanted(record: JobRecord, { agent, schedule, status, since }: JobFilter): boolean {
@@ -97,20 +208,23 @@ export function durationBetween(startedAt: string, finishedAt: Date): number {
   return Math.max(0, finishedAt.getTime() - new Date(startedAt).getTime());
 }
 
-function checked<Value>(schema: z.ZodType<Value>, given: unknown, part: string): Value {
-  let result;
+function stored<Value>(value: unknown, read: (fields: Fields) => Value): Value | undefined {
   try {
-    // Through its text: the record is what will be read again, and the caller's objects stay the caller's.
-    result = schema.safeParse(JSON.parse(JSON.stringify(given)));
+    return isFields(value) ? read(value) : undefined;
   } catch (error) {
-    throw refused(part, error instanceof Error ? error.message : String(error), error);
+    if (error instanceof StateError) return undefined;
+    throw error;
   }
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const key = issue?.path.join(".");
-  throw refused(part, `${key === undefined || key === "" ? "" : `${key}: `}${issue?.message ?? ""}`);
 }
 
-function refused(part: string, reason: string, cause?: unknown): StateError {
+/** Through its text: the record is what will be read again, and the caller's objects stay the caller's. */
+function asJson(value: unknown): unknown {
+  if (value === undefined || value === null || typeof value === "string") return value;
+  const json: string | undefined = JSON.stringify(value);
+  return json === undefined ? undefined : JSON.parse(json);
+}
+
+function refused(part: string, cause: unknown): StateError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
   return invalidState(`Not the ${part} of a job: ${reason}.`, cause);
 }
