@@ -1,25 +1,34 @@
 /**
- * A night in which the clocks change, in virtual time: four schedules of a small herd, from Saturday evening to Sunday
+ * A night in which the clocks change, in virtual time: four agents of a small herd, from Saturday evening to Sunday
  * noon in New York, with every start and the reason for it. One agent fails, and one is told to hurry.
  */
-import { FakeClock, planNextRun, recordOutcome, seededRandom, validateSchedule } from "rota";
+import { FakeClock, MemoryStore, Scheduler, seededRandom } from "rota";
 
 const timezone = "America/New_York";
-const MINUTE = 60_000;
+const clock = new FakeClock("2026-03-08T01:00:00Z");
+
+/** A job that takes its time. */
+const taking = (duration) => () => clock.sleep(duration);
+const failing = async () => {
+  await clock.sleep("1m");
+  throw new Error("no answer");
+};
 
 const herd = [
   {
     name: "nightly-report",
-    schedule: { type: "cron", expression: "30 2 * * *", timezone },
-    runMs: 5 * MINUTE,
+    schedules: { nightly: { type: "cron", expression: "30 2 * * *" } },
+    run: taking("5m"),
   },
-  { name: "inbox", schedule: { type: "cron", expression: "0 */4 * * *", timezone }, runMs: MINUTE },
-  { name: "crawler", schedule: { type: "interval", interval: "3h", jitter: 5 }, runMs: 40 * MINUTE },
-  { name: "flaky-sync", schedule: { type: "interval", interval: "1h" }, runMs: MINUTE, fails: true },
+  { name: "inbox", schedules: { watch: { type: "cron", expression: "0 */4 * * *" } }, run: taking("1m") },
+  {
+    name: "crawler",
+    schedules: { crawl: { type: "interval", interval: "3h", jitter: 5 } },
+    run: taking("40m"),
+  },
+  { name: "flaky-sync", schedules: { sync: { type: "interval", interval: "1h" } }, run: failing },
 ];
 
-const clock = new FakeClock("2026-03-08T01:00:00Z");
-const random = seededRandom(2026);
 const localTime = new Intl.DateTimeFormat("en-GB", {
   timeZone: timezone,
   weekday: "short",
@@ -28,28 +37,29 @@ const localTime = new Intl.DateTimeFormat("en-GB", {
   timeZoneName: "short",
 });
 
-async function live({ name, schedule, runMs, fails = false }, state) {
-  validateSchedule(schedule);
-  for (;;) {
-    const plan = planNextRun({ now: clock.now(), schedule, state, random });
-    await clock.sleep(plan.nextRunAt.getTime() - clock.now().getTime());
-    const startedAt = clock.now();
-    const backoff = state.failure_count > 0 ? `, after ${state.failure_count} failed in a row` : "";
-    console.log(`${localTime.format(startedAt)}  ${name.padEnd(14)}  ${plan.source}${backoff}`);
-    await clock.sleep(runMs);
-    const outcome = { startedAt, completedAt: clock.now(), error: fails ? "no answer" : undefined };
-    state = { ...state, ...recordOutcome(state, outcome) };
-  }
-}
-
-/** Advice that came from outside: every hour, until it expires at 01:15 local. */
-const hurry = {
-  hint: { interval: "1h", expires_at: "2026-03-08T06:15:00Z", reason: "the inbox is filling up" },
-};
+const scheduler = new Scheduler({
+  store: new MemoryStore(),
+  clock,
+  timezone,
+  random: seededRandom(2026),
+  checkInterval: 60_000, // an hour of virtual time is an hour of passes
+  logger: { info() {}, warn: console.warn, error: console.error },
+});
+scheduler.on("job:started", ({ job: { agent, source, attempt } }) => {
+  const backoff = attempt > 1 ? `, after ${attempt - 1} failed in a row` : "";
+  console.log(`${localTime.format(clock.now())}  ${agent.padEnd(14)}  ${source}${backoff}`);
+});
 
 console.log(`A night in ${timezone}: at 02:00 the clocks go to 03:00.\n`);
-for (const agent of herd) void live(agent, agent.name === "inbox" ? hurry : {});
+await scheduler.start(herd);
+// Advice from outside: every hour, until it expires at 01:15 local.
+await scheduler.hint("inbox", "watch", {
+  interval: "1h",
+  ttl: "315m",
+  reason: "the inbox is filling up",
+});
 await clock.advanceTo("2026-03-08T16:00:00Z");
+await scheduler.stop({ waitForJobs: false });
 console.log(
   `\nIt is ${localTime.format(clock.now())}. ${clock.monotonic() / 3_600_000} hours took no time at all.`,
 );

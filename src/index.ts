@@ -17,6 +17,8 @@ export {
   ScheduleDefinitionError,
   SchedulerError,
   type SchedulerErrorCode,
+  SchedulerShutdownError,
+  ScheduleTriggerError,
   TimezoneError,
 } from "./scheduler/errors.js";
 export { type Plan, type PlanInput, planNextRun } from "./scheduler/governor.js";
@@ -38,6 +40,31 @@ export {
   validateSchedule,
   type WebhookSchedule,
 } from "./scheduler/schedule.js";
+export type { Agent, AgentInstances, AgentSchedule, Job, RunnerResult } from "./scheduler/agent.js";
+export type { SchedulerEvent, SchedulerEvents, SchedulerListener } from "./scheduler/events.js";
+export type { TriggerInfo } from "./scheduler/running-job.js";
+export {
+  checkSchedule,
+  type ScheduleCheckResult,
+  type ScheduleQuestion,
+  type ScheduleSkipReason,
+} from "./scheduler/schedule-check.js";
+export type { HintOptions } from "./scheduler/schedule-controls.js";
+export type {
+  ExecuteOptions,
+  JobExecutor,
+  WorkItem,
+  WorkSourceManager,
+} from "./scheduler/schedule-runner.js";
+export type { ScheduleStatus } from "./scheduler/schedule-status.js";
+export { Scheduler } from "./scheduler/scheduler.js";
+export type {
+  SchedulerOptions,
+  SchedulerState,
+  SchedulerStatus,
+  StopOptions,
+  TriggerResult,
+} from "./scheduler/scheduler-options.js";
 export {
   type FileOperation,
   StateError,
@@ -65,7 +92,6 @@ export type {
   ScheduleHint,
   ScheduleState,
   ScheduleStatePatch,
-  ScheduleStatus,
   StoredClaim,
 } from "./state/schedule-state.js";
 export {

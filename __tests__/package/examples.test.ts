@@ -10,6 +10,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 async function printedBy(file: string): Promise<string> {
   const lines: string[] = [];
   vi.spyOn(console, "log").mockImplementation((...words: unknown[]) => lines.push(words.join(" ")));
+  vi.spyOn(console, "info").mockImplementation(() => {});
   await import(pathToFileURL(file).href);
   return lines.join("\n");
 }
@@ -17,7 +18,9 @@ async function printedBy(file: string): Promise<string> {
 /** What the programs in a document print, all of them together. */
 async function printedByDocument(name: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "rota-docs-"));
-  vi.stubEnv("TMPDIR", folder); // what the programs make goes with them
+  // What the programs make goes with them.
+  vi.stubEnv("TMPDIR", folder);
+  vi.spyOn(process, "cwd").mockReturnValue(folder);
   const programs = readFileSync(join(root, name), "utf8").matchAll(/^```js\n(.*?)^```$/gms);
   let printed = "";
   try {
@@ -55,14 +58,12 @@ describe("the examples", () => {
 
 describe("the programs in the documentation", () => {
   it.each([
-    [
-      "README.md",
-      "2026-03-08T07:00:00.000Z\n2026-03-09T06:30:00.000Z\n2026-03-10T06:30:00.000Z\n2026-03-01T12:20:00.000Z baseline-interval\n",
-    ],
+    ["README.md", "reader completed did: Read the news.\n"],
+    ["docs/scheduler.md", "reader completed morning: Write the report.\n"],
     ["docs/schedules.md", "\n"],
     ["docs/plans.md", "\n"],
     ["docs/state.md", "idle 2026-03-01T12:00:00Z\ncompleted read 12 pages\n"],
-    ["docs/fake-clock.md", "00:00 00:10 00:20\n"],
+    ["docs/fake-clock.md", "00:00 00:10 00:20\n00:00 00:15 00:30\n"],
     ["docs/architecture.md", ""],
   ])("of %s work when pasted", async (name, printed) => {
     expect(await printedByDocument(name)).toBe(printed);
@@ -73,6 +74,7 @@ describe("the programs in the documentation", () => {
       "architecture.md",
       "fake-clock.md",
       "plans.md",
+      "scheduler.md",
       "schedules.md",
       "state.md",
     ]);

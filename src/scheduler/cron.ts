@@ -74,6 +74,13 @@ export function nextCronRuns(
   return runs;
 }
 
+/** Whether `at` is one of its times. None is outside the years for which time zones are known. */
+export function isCronRun(expression: string | CronExpression, at: Date, timezone?: string): boolean {
+  const ms = at.getTime();
+  if (!(ms > EARLIEST_MS && ms < LATEST_MS)) return false;
+  return nextCronRun(expression, new Date(ms - 1), timezone).getTime() === ms;
+}
+
 function textOf(expression: string | CronExpression): string {
   return typeof expression === "object" && expression !== null ? expression.text : expression;
 }

@@ -3,11 +3,16 @@ import { RotaError } from "../errors.js";
 import type { CronFieldName } from "./cron-expression.js";
 
 export type SchedulerErrorCode =
+  | "ALREADY_RUNNING"
   | "CRON_PARSE_ERROR"
   | "INTERVAL_PARSE_ERROR"
   | "INVALID_ARGUMENT"
   | "INVALID_SCHEDULE"
   | "INVALID_STATE"
+  | "NOT_RUNNING"
+  | "SCHEDULE_TRIGGER_ERROR"
+  | "SHUTDOWN_TIMEOUT"
+  | "UNKNOWN_SCHEDULE"
   | "UNKNOWN_TIMEZONE";
 
 export class SchedulerError extends RotaError<SchedulerErrorCode> {}
@@ -66,3 +71,29 @@ export class ScheduleDefinitionError extends SchedulerError {
   }
 }
 ScheduleDefinitionError.prototype.name = "ScheduleDefinitionError";
+
+/** What could not be done for one schedule; the others are not concerned. */
+export class ScheduleTriggerError extends SchedulerError {
+  readonly agent: string;
+  readonly schedule: string;
+
+  constructor(message: string, context: { agent: string; schedule: string; cause?: unknown }) {
+    super(message, { code: "SCHEDULE_TRIGGER_ERROR", cause: context.cause });
+    this.agent = context.agent;
+    this.schedule = context.schedule;
+  }
+}
+ScheduleTriggerError.prototype.name = "ScheduleTriggerError";
+
+/** Jobs were still running when `stop` had waited long enough. They were told to end, and their results still count. */
+export class SchedulerShutdownError extends SchedulerError {
+  readonly timedOut: boolean;
+  readonly runningJobCount: number;
+
+  constructor(message: string, context: { timedOut: boolean; runningJobCount: number }) {
+    super(message, { code: "SHUTDOWN_TIMEOUT" });
+    this.timedOut = context.timedOut;
+    this.runningJobCount = context.runningJobCount;
+  }
+}
+SchedulerShutdownError.prototype.name = "SchedulerShutdownError";

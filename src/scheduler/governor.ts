@@ -2,13 +2,15 @@
  * The governor decides when a schedule runs next, and why then. Every next-run time comes from here.
  * Pure: it reads no clock and keeps nothing. What becomes of a slot that nobody ran in time is late-slot.ts's question.
  */
+import { UNIT_MS } from "../duration.js";
 import type { Random } from "../random.js";
 import type { PlanSource, ScheduleState } from "../state/schedule-state.js";
-import { nextCronRun } from "./cron.js";
+import { nextCronRun, previousCronRun } from "./cron.js";
 import { SchedulerError } from "./errors.js";
 import { parseInterval, withJitter } from "./interval.js";
 import { type KnownState, readState } from "./known-state.js";
 import {
+  type CronSchedule,
   cronExpression,
   type OnceSchedule,
   onceTimeMs,
@@ -34,6 +36,8 @@ export interface PlanInput<Planned extends Schedule = Schedule> {
 
 /** From the fifth failure on, the wait stays at 32 intervals. */
 const MOST_DOUBLINGS = 5;
+/** A last start further ahead is no clock that was set back, but a mistake in the state. */
+const LONGEST_SET_BACK_MS = 366 * UNIT_MS.d;
 
 interface Candidate {
   readonly atMs: number;
@@ -72,11 +76,11 @@ function choose(nowMs: number, schedule: RecurringSchedule, state: KnownState, r
 
 function baseline(nowMs: number, schedule: RecurringSchedule, state: KnownState, random: Random): Candidate {
   if (schedule.type === "cron") {
-    const next = nextCronRun(cronExpression(schedule), new Date(nowMs), schedule.timezone);
-    return { atMs: next.getTime(), source: "baseline-cron" };
+    return { atMs: nextCronMs(nowMs, schedule, state), source: "baseline-cron" };
   }
   if (state.completedMs === undefined) return { atMs: nowMs, source: "first-run" };
-  const waitMs = parseInterval(schedule.interval) * 2 ** Math.min(state.failures, MOST_DOUBLINGS);
+  const failures = (schedule.on_failure ?? "backoff") === "backoff" ? state.failures : 0;
+  const waitMs = parseInterval(schedule.interval) * 2 ** Math.min(failures, MOST_DOUBLINGS);
   return counted(
     nowMs,
     schedule,
@@ -84,6 +88,17 @@ function baseline(nowMs: number, schedule: RecurringSchedule, state: KnownState,
     withJitter(waitMs, schedule.jitter ?? 0, random),
     "baseline-interval",
   );
+}
+
+/** A clock that was set back by up to a period repeats no time; one that was set back further was wrong before. */
+function nextCronMs(nowMs: number, schedule: CronSchedule, { startedMs = -Infinity }: KnownState): number {
+  const expression = cronExpression(schedule);
+  if (startedMs > nowMs && startedMs - nowMs < LONGEST_SET_BACK_MS) {
+    const next = nextCronRun(expression, new Date(startedMs), schedule.timezone);
+    const last = previousCronRun(expression, next, schedule.timezone);
+    if (startedMs - nowMs <= next.getTime() - last.getTime()) return next.getTime();
+  }
+  return nextCronRun(expression, new Date(nowMs), schedule.timezone).getTime();
 }
 
 /** `waitMs` after what the schedule counts from; after now where that has passed or never was. */
@@ -102,11 +117,11 @@ function counted(
   return dueMs < nowMs ? { atMs: nowMs + waitMs, source, fromNow: true } : { atMs: dueMs, source };
 }
 
-/** A start at or after its time was the one run a `once` has; an earlier one, by hand, was not. */
+/** A start at or after its time was the one run a `once` has, and so was missing it; an earlier one, by hand, was not. */
 function chooseOnce(nowMs: number, schedule: OnceSchedule, state: KnownState): Candidate | undefined {
   const atMs = onceTimeMs(schedule);
-  const hasRun = state.startedMs !== undefined && state.startedMs >= atMs;
-  return earlier(hasRun ? undefined : { atMs, source: "once" }, oneShot(nowMs, state));
+  const isOver = Math.max(state.startedMs ?? -Infinity, state.missedMs ?? -Infinity) >= atMs;
+  return earlier(isOver ? undefined : { atMs, source: "once" }, oneShot(nowMs, state));
 }
 
 function oneShot(nowMs: number, state: KnownState): Candidate | undefined {

@@ -13,6 +13,8 @@ export {
   ScheduleDefinitionError,
   SchedulerError,
   type SchedulerErrorCode,
+  SchedulerShutdownError,
+  ScheduleTriggerError,
   TimezoneError,
 } from "./errors.js";
 export { type Plan, type PlanInput, planNextRun } from "./governor.js";
@@ -30,3 +32,23 @@ export {
   type WebhookSchedule,
 } from "./schedule.js";
 export type { PlanSource, ScheduleHint, ScheduleState, ScheduleStatePatch } from "../state/schedule-state.js";
+export type { Agent, AgentInstances, AgentSchedule, Job, RunnerResult } from "./agent.js";
+export type { SchedulerEvent, SchedulerEvents, SchedulerListener } from "./events.js";
+export type { TriggerInfo } from "./running-job.js";
+export {
+  checkSchedule,
+  type ScheduleCheckResult,
+  type ScheduleQuestion,
+  type ScheduleSkipReason,
+} from "./schedule-check.js";
+export type { HintOptions } from "./schedule-controls.js";
+export type { ExecuteOptions, JobExecutor, WorkItem, WorkSourceManager } from "./schedule-runner.js";
+export type { ScheduleStatus } from "./schedule-status.js";
+export { Scheduler } from "./scheduler.js";
+export type {
+  SchedulerOptions,
+  SchedulerState,
+  SchedulerStatus,
+  StopOptions,
+  TriggerResult,
+} from "./scheduler-options.js";

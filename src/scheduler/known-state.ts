@@ -9,6 +9,8 @@ export interface KnownState {
   /** `undefined` when it never ran; the start of the last run where a file has no more than that. */
   readonly completedMs: number | undefined;
   readonly startedMs: number | undefined;
+  /** The last slot that was dropped. */
+  readonly missedMs: number | undefined;
   readonly plannedMs: number | undefined;
   readonly plannedSource: PlanSource | undefined;
   readonly pausedUntilMs: number | undefined;
@@ -30,6 +32,7 @@ export function readState(state: Partial<ScheduleState>): KnownState {
   return {
     completedMs: readTime("last_completed_at", state.last_completed_at) ?? lastRunMs,
     startedMs: readTime("last_started_at", state.last_started_at) ?? lastRunMs,
+    missedMs: readTime("last_missed_at", state.last_missed_at),
     plannedMs: readTime("next_run_at", state.next_run_at),
     plannedSource: state.next_run_source ?? undefined,
     pausedUntilMs: readTime("paused_until", state.paused_until),

@@ -13,7 +13,7 @@ export type Schedule = IntervalSchedule | CronSchedule | OnceSchedule | WebhookS
 /** The schedules that always have a next run. */
 export type RecurringSchedule = IntervalSchedule | CronSchedule;
 
-export interface IntervalSchedule extends Limits, MissedSlots {
+export interface IntervalSchedule extends Limits, MissedSlots, Busy, Failures {
   readonly type: "interval";
   readonly interval: string;
   /**
@@ -29,7 +29,9 @@ export interface IntervalSchedule extends Limits, MissedSlots {
 }
 
 export type CronSchedule = Limits &
-  MissedSlots & {
+  MissedSlots &
+  Busy &
+  Failures & {
     readonly type: "cron";
     /** @default the system's time zone */
     readonly timezone?: string | undefined;
@@ -39,7 +41,7 @@ export type CronSchedule = Limits &
     | { readonly cron: string; readonly expression?: undefined }
   );
 
-export interface OnceSchedule extends MissedSlots {
+export interface OnceSchedule extends MissedSlots, Busy {
   readonly type: "once";
   /** ISO time with its offset, such as "2026-03-01T09:00:00Z". */
   readonly at: string;
@@ -75,14 +77,52 @@ interface MissedSlots {
   readonly grace?: string | undefined;
 }
 
+interface Busy {
+  /**
+   * Whether a slot that comes due while its agent is at capacity waits for its turn, or is dropped.
+   * @default "wait"
+   */
+  readonly when_busy?: "wait" | "skip" | undefined;
+}
+
+interface Failures {
+  /**
+   * What a failed job does to the next run: doubles the wait of an interval, nothing, or pauses the schedule until
+   * somebody resumes it.
+   * @default "backoff"
+   */
+  readonly on_failure?: "backoff" | "continue" | "pause" | undefined;
+}
+
 /** Which keys make sense for which type; `type` itself always does. */
 const KEYS: Readonly<Record<Schedule["type"], readonly string[]>> = {
-  interval: ["interval", "anchor", "jitter", "min_interval", "max_interval", "missed", "grace"],
-  cron: ["expression", "cron", "timezone", "min_interval", "max_interval", "missed", "grace"],
-  once: ["at", "missed", "grace"],
+  interval: [
+    "interval",
+    "anchor",
+    "jitter",
+    "min_interval",
+    "max_interval",
+    "missed",
+    "grace",
+    "when_busy",
+    "on_failure",
+  ],
+  cron: [
+    "expression",
+    "cron",
+    "timezone",
+    "min_interval",
+    "max_interval",
+    "missed",
+    "grace",
+    "when_busy",
+    "on_failure",
+  ],
+  once: ["at", "missed", "grace", "when_busy"],
   webhook: [],
   chat: [],
 };
+const ON_FAILURE: ReadonlySet<unknown> = new Set(["backoff", "continue", "pause"]);
 const TIMING_KEYS = new Set(Object.values(KEYS).flat());
 
 /** Throws the error that explains what is wrong; keys that have nothing to do with time are left to others. */
@@ -105,6 +145,7 @@ export function validateSchedule(schedule: unknown): asserts schedule is Schedul
   if (schedule.type === "once") {
     onceTimeMs(schedule);
     validateMissed(schedule);
+    validateBusy(schedule);
   }
 }
 
@@ -133,6 +174,8 @@ function validateInterval(schedule: IntervalSchedule): void {
   if (!isJitterPercent(jitter)) throw wrong("jitter", jitter, "0 to 10 percent");
   validateLimits(schedule);
   validateMissed(schedule);
+  validateBusy(schedule);
+  validateFailures(schedule);
 }
 
 function validateCron(schedule: CronSchedule): void {
@@ -146,6 +189,8 @@ function validateCron(schedule: CronSchedule): void {
   if (schedule.timezone !== undefined) timeZone(schedule.timezone);
   validateLimits(schedule);
   validateMissed(schedule);
+  validateBusy(schedule);
+  validateFailures(schedule);
 }
 
 function validateLimits(schedule: Limits): void {
@@ -160,6 +205,14 @@ function validateMissed(schedule: MissedSlots): void {
   const { missed = "skip" } = schedule;
   if (missed !== "skip" && missed !== "once") throw wrong("missed", missed, '"skip" or "once"');
   intervalUnder("grace", schedule);
+}
+
+function validateBusy({ when_busy = "wait" }: Busy): void {
+  if (when_busy !== "wait" && when_busy !== "skip") throw wrong("when_busy", when_busy, '"wait" or "skip"');
+}
+
+function validateFailures({ on_failure = "backoff" }: Failures): void {
+  if (!ON_FAILURE.has(on_failure)) throw wrong("on_failure", on_failure, '"backoff", "continue" or "pause"');
 }
 
 /** The interval a key holds, in milliseconds; an error names the key, because a schedule has several. */

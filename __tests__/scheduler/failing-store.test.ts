@@ -1,0 +1,319 @@
+/** The state cannot be written for a while: nothing is wedged, nothing lost, and it is told once. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { FakeClock, FileStore, MemoryStore, type StateStore } from "../../src/index.js";
+import { stateDirectory } from "../state/temporary-directory.js";
+import { agent, cron, every, gate, once, scene, type Scene, type SceneOptions, START } from "./scene.js";
+
+/** The store, except that the calls named in `broken` fail: "update", "jobs.start"… */
+function flaky<Target extends object>(target: Target, broken: ReadonlySet<string>, prefix = ""): Target {
+  return new Proxy(target, {
+    get(_, key) {
+      const value: unknown = Reflect.get(target, key, target);
+      if (key === "jobs") return flaky(value as object, broken, "jobs.");
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]): unknown =>
+        broken.has(prefix + String(key))
+          ? Promise.reject(new Error(`disk full at ${prefix}${String(key)}`))
+          : Reflect.apply(value, target, args);
+    },
+  });
+}
+
+interface Flaky extends Scene {
+  readonly broken: Set<string>;
+}
+
+function onFlakyStore(options: SceneOptions = {}): Flaky {
+  const broken = new Set<string>();
+  const store: StateStore = flaky(new MemoryStore(), broken);
+  return { ...scene({ ...options, store }), broken };
+}
+
+describe("a store that cannot claim for a while", () => {
+  it("delays what is due and no more; it is told once, and once again when it happens again", async () => {
+    const { scheduler, clock, runs, errors, broken } = onFlakyStore();
+    await scheduler.start([agent("a", { x: every("5m") })]);
+    await clock.advance("1m");
+    broken.add("claimDue");
+    await clock.advance("5m");
+    expect(runs).toHaveLength(1);
+    expect(errors).toEqual(["Error during schedule check: disk full at claimDue"]);
+    broken.clear();
+    await clock.advance("6m");
+    expect(runs).toEqual(["00:00 a/x", "00:06:01 a/x", "00:11:01 a/x"]);
+    broken.add("claimDue");
+    await clock.advance("1m");
+    expect(errors).toHaveLength(2);
+  });
+
+  it("does not make a cron slot late that was seen in time", async () => {
+    class Unwritable extends MemoryStore {
+      isBroken = false;
+      protected override async commit(operation: Parameters<MemoryStore["commit"]>[0]): Promise<void> {
+        if (this.isBroken) throw new Error("disk full");
+        await super.commit(operation);
+      }
+    }
+    const store = new Unwritable();
+    const { scheduler, clock, jobs, state } = scene({ store });
+    await scheduler.start([agent("a", { x: cron("0 * * * *") })]);
+    await clock.advance("59m");
+    store.isBroken = true;
+    await clock.advance("10m");
+    store.isBroken = false;
+    await clock.advance("1s");
+    expect(jobs).toMatchObject([{ source: "baseline-cron", slot: "2026-03-01T01:00:00.000Z" }]);
+    expect((await state("a", "x")).missed_count ?? 0).toBe(0);
+  });
+});
+
+describe("a store that cannot record the end of a job for a while", () => {
+  it("is asked until it can: the outcome is the one of then, told once, and the schedule goes on", async () => {
+    const { scheduler, clock, runs, errors, broken, state, plan, ended } = onFlakyStore({
+      work: () => Promise.reject(new Error("boom")),
+    });
+    await scheduler.start([agent("a", { x: every("5m") })]);
+    broken.add("complete");
+    await clock.advance("1m");
+    expect(errors).toEqual([expect.stringContaining("disk full at complete")]);
+    expect(scheduler.getRunningJobCount("a")).toBe(1);
+    broken.clear();
+    await clock.advance("1s");
+    expect(scheduler.getTotalRunningJobCount()).toBe(0);
+    expect(await state("a", "x")).toMatchObject({
+      status: "idle",
+      failure_count: 1,
+      last_error: "boom",
+      last_completed_at: START,
+    });
+    expect(ended).toMatchObject([{ status: "failed", finished_at: START }]);
+    expect(await plan("a", "x")).toBe("00:10 baseline-interval");
+    await clock.advance("10m");
+    expect(runs).toEqual(["00:00 a/x", "00:10 a/x"]);
+  });
+
+  it("keeps its agent's place meanwhile, and no other agent waits", async () => {
+    const { scheduler, clock, runs, broken } = onFlakyStore();
+    await scheduler.start([
+      agent("a", { x: every("1d"), y: every("1d") }),
+      agent("b", { x: once("2026-03-01T00:01:00Z") }),
+    ]);
+    broken.add("complete");
+    await clock.advance("1m");
+    expect(runs).toEqual(["00:00 a/x", "00:01 b/x"]);
+    broken.clear();
+    await clock.advance("2s");
+    expect(runs).toContain("00:01:01 a/y");
+  });
+
+  it("still drops a missed slot when it can", async () => {
+    const { scheduler, clock, broken, errors, state } = onFlakyStore();
+    broken.add("complete");
+    await scheduler.start([agent("a", { x: once("2026-02-01T00:00:00Z") })]);
+    await clock.advance("10s");
+    expect(errors).toHaveLength(1);
+    broken.clear();
+    await clock.advance("2s");
+    expect(await state("a", "x")).toMatchObject({ status: "idle", missed_count: 1, next_run_at: null });
+  });
+});
+
+describe("a job log that cannot be written for a while", () => {
+  it.each(["jobs.start", "jobs.finish"])(
+    "stops no job and no schedule, and has everything in the end: %s",
+    async (call) => {
+      const { scheduler, clock, runs, errors, warnings, broken, store, ended } = onFlakyStore({
+        maxConcurrent: 1,
+      });
+      await scheduler.start([agent("a", { x: every("1m") })]);
+      broken.add(call);
+      await clock.advance("130s");
+      expect(runs).toEqual(["00:00 a/x", "00:01 a/x", "00:02 a/x"]);
+      expect(ended).toEqual([]);
+      expect(new Set(errors).size).toBeGreaterThan(0);
+      broken.clear();
+      await clock.advance("2s");
+      const records = await store.jobs.list();
+      expect(records.map(({ status, finished_at }) => [status, finished_at])).toEqual([
+        ["completed", "2026-03-01T00:02:00.000Z"],
+        ["completed", "2026-03-01T00:01:00.000Z"],
+        ["completed", START],
+      ]);
+      expect(ended).toHaveLength(3);
+      expect(warnings).toEqual([]);
+      expect(scheduler.getTotalRunningJobCount()).toBe(0);
+    },
+  );
+
+  it("is told once of each job", async () => {
+    const { scheduler, clock, errors, broken } = onFlakyStore();
+    await scheduler.start([agent("a", { x: every("1h") })]);
+    broken.add("jobs.finish");
+    await clock.advance("10m");
+    expect(errors).toEqual([expect.stringContaining("a/x")]);
+  });
+});
+
+describe("a store that cannot keep plans for a while", () => {
+  it("at the start delays the schedules, which are told of once each, and no start", async () => {
+    const { scheduler, clock, runs, errors, broken } = onFlakyStore();
+    broken.add("update");
+    await scheduler.start([agent("a", { x: every("5m"), y: cron("* * * * *") }, 2)]);
+    await clock.advance("30s");
+    expect(errors.toSorted()).toEqual([
+      "Could not plan a/x: disk full at update",
+      "Could not plan a/y: disk full at update",
+    ]);
+    broken.clear();
+    await clock.advance("30s");
+    expect(runs).toEqual(["00:00:31 a/x", "00:01 a/y"]);
+  });
+
+  it("under new agents plans them when it can", async () => {
+    const { scheduler, clock, runs, broken, plan } = onFlakyStore();
+    await scheduler.start([agent("a", { x: every("5m") })]);
+    await clock.advance("1s");
+    broken.add("update");
+    scheduler.setAgents([agent("a", { x: every("1m") }), agent("b", { x: every("5m") })]);
+    await clock.advance("10s");
+    broken.clear();
+    await clock.advance("2s");
+    expect(await plan("a", "x")).toBe("00:01 baseline-interval");
+    expect(runs).toEqual(["00:00 a/x", "00:00:12 b/x"]);
+  });
+
+  it("cannot unplan what was removed, and does when it can; coming back meanwhile wins", async () => {
+    const { scheduler, clock, broken, plan } = onFlakyStore();
+    await scheduler.start([agent("a", { x: every("5m"), y: every("5m") }, 2)]);
+    await clock.advance("1s");
+    broken.add("update");
+    scheduler.setAgents([]);
+    await clock.advance("2s");
+    scheduler.setAgents([agent("a", { x: every("7m") })]);
+    await clock.advance("2s");
+    broken.clear();
+    await clock.advance("2s");
+    expect(await plan("a", "x")).toBe("00:07 baseline-interval");
+    expect(await plan("a", "y")).toBe("never none");
+  });
+
+  it("tells who asked for a change, and the schedule goes on as before", async () => {
+    const { scheduler, clock, broken, runs } = onFlakyStore();
+    await scheduler.start([agent("a", { x: every("5m") })]);
+    await clock.advance("1s");
+    broken.add("update");
+    await expect(scheduler.pause("a", "x")).rejects.toThrow("disk full");
+    await expect(scheduler.hint("a", "x", { interval: "1m" })).rejects.toThrow("disk full");
+    broken.clear();
+    await clock.advance("5m");
+    expect(runs).toEqual(["00:00 a/x", "00:05 a/x"]);
+  });
+
+  it("cannot drop the slot of a busy agent, and does when it can", async () => {
+    const clock = new FakeClock(START);
+    const { scheduler, broken, plan, errors } = onFlakyStore({
+      clock,
+      work: ({ scheduleName }) => (scheduleName === "long" ? clock.sleep("40m") : undefined),
+    });
+    await scheduler.start([agent("a", { long: every("1d"), x: cron("10 * * * *", { when_busy: "skip" }) })]);
+    await clock.advance("1m");
+    broken.add("update");
+    await clock.advance("10m");
+    expect(errors).toHaveLength(1);
+    broken.clear();
+    await clock.advance("1s");
+    expect(await plan("a", "x")).toBe("01:10 baseline-cron");
+  });
+});
+
+describe("a store that answers late", () => {
+  it("delays no job that runs: its claim is kept alive", async () => {
+    const door = gate();
+    class SlowStore extends MemoryStore {
+      isSlow = false;
+      override async update(...args: Parameters<StateStore["update"]>): ReturnType<StateStore["update"]> {
+        if (this.isSlow) await door.pass();
+        return super.update(...args);
+      }
+    }
+    const store = new SlowStore({ leaseMs: 30_000 });
+    const clock = new FakeClock(START);
+    const { scheduler, runs, ended, warnings } = scene({ store, clock, work: () => clock.sleep("5m") });
+    await scheduler.start([agent("a", { x: every("1h") })]);
+    await clock.advance("1s");
+    store.isSlow = true;
+    scheduler.setAgents([agent("a", { x: every("1h"), y: once("2026-03-09T00:00:00Z") })]);
+    await door.reached;
+    await clock.advance("2m");
+    store.isSlow = false;
+    door.open();
+    await clock.advance("4m");
+    expect(runs).toEqual(["00:00 a/x"]);
+    expect(ended).toMatchObject([{ status: "completed" }]);
+    expect(warnings).toEqual([]);
+  });
+});
+
+describe("a process that is stopped in the middle of a claim", () => {
+  it("costs no running job its claim", async () => {
+    class StoppedStore extends MemoryStore {
+      isStopped = false;
+      protected override async refresh(): Promise<void> {
+        if (this.isStopped) await clock.sleep("2m");
+        this.isStopped = false;
+      }
+    }
+    const store = new StoppedStore({ leaseMs: 30_000 });
+    const clock = new FakeClock(START);
+    const { scheduler, runs, warnings } = scene({ store, clock, work: () => clock.sleep("5m") });
+    await scheduler.start([agent("a", { x: every("1h") })]);
+    await clock.advance("1s");
+    store.isStopped = true;
+    await clock.advance("6m");
+    expect(runs).toEqual(["00:00 a/x"]);
+    expect(await store.jobs.list()).toMatchObject([{ status: "completed", error: null }]);
+    expect(warnings).toEqual([]);
+  });
+});
+
+describe("garbage in the state of one schedule", () => {
+  it("that is a time all the same harms neither those that are due with it nor itself", async () => {
+    const { scheduler, clock, store, runs, errors } = scene();
+    const garbage = { next_run_at: "0500-01-01T00:00:00Z", next_run_source: "baseline-cron" as const };
+    await store.update({ agent: "a", schedule: "old" }, garbage);
+    await scheduler.start([agent("a", { old: cron("7 * * * *") }), agent("b", { x: every("5m") })]);
+    await clock.advance("1m");
+    clock.jump("4m");
+    await store.update({ agent: "a", schedule: "old" }, garbage);
+    await clock.advance("2m");
+    expect(runs).toEqual(["00:00 b/x", "00:05:01 b/x", "00:07 a/old"]);
+    expect(errors).toEqual([]);
+  });
+
+  it("harms no other: it is planned as if it never ran, they as they were", async () => {
+    const stateDir = stateDirectory();
+    const planned =
+      'status: idle, last_completed_at: "2026-03-01T00:00:00Z", next_run_at: "2026-03-01T00:30:00Z"';
+    writeFileSync(
+      join(stateDir, "state.yaml"),
+      `agents:
+  a:
+    schedules:
+      bad: { status: sleepy, next_run_at: soon, failure_count: -3 }
+      good: { ${planned}, next_run_source: baseline-interval }
+`,
+    );
+    const { logger, warnings } = {
+      warnings: [] as string[],
+      logger: { info() {}, warn: (m: string) => void warnings.push(m), error() {} },
+    };
+    const stage = scene({ store: new FileStore({ stateDir, logger }) });
+    await stage.scheduler.start([agent("a", { bad: every("30m"), good: every("30m") }, 2)]);
+    await vi.waitFor(() => expect(stage.ended).toHaveLength(1));
+    expect(stage.jobs).toMatchObject([{ schedule: "bad", source: "first-run" }]);
+    expect(await stage.plan("a", "good")).toBe("00:30 baseline-interval");
+    expect(warnings).toHaveLength(1);
+  });
+});

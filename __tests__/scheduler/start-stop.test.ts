@@ -1,0 +1,453 @@
+/** What `start` and `stop` answer, and what they leave behind when they fail. */
+import { describe, expect, it } from "vitest";
+import {
+  type Agent,
+  FakeClock,
+  MemoryStore,
+  Scheduler,
+  SchedulerError,
+  type SchedulerOptions,
+  SchedulerShutdownError,
+} from "../../src/index.js";
+import { thrownBy } from "../thrown-by.js";
+import { agent, fleet, MIDNIGHT, watch } from "./fleet.js";
+
+const ALREADY_RUNNING = { name: "SchedulerError", code: "ALREADY_RUNNING" };
+
+describe("start", () => {
+  it("resolves when the loop runs", async () => {
+    const { scheduler, settle } = fleet();
+    await scheduler.start([agent("a")]);
+    expect(scheduler.getState()).toMatchObject({ status: "running", startedAt: new Date(MIDNIGHT) });
+    await settle();
+    expect(scheduler.getState().checkCount).toBeGreaterThan(0);
+  });
+
+  it("rejects a second time, and leaves one loop", async () => {
+    const { scheduler, clock } = fleet();
+    await scheduler.start([]);
+    await expect(scheduler.start([])).rejects.toMatchObject(ALREADY_RUNNING);
+    await clock.advance(500);
+    expect(clock.sleeping).toBe(1);
+    expect(scheduler.getState()).toMatchObject({ status: "running", checkCount: 1 });
+  });
+
+  it("rejects a second time while the first is under way", async () => {
+    const { scheduler, store, starts, settle } = fleet();
+    const gate = store.hold("open");
+    const first = scheduler.start([agent("a")]);
+    await expect(scheduler.start([agent("b")])).rejects.toThrow(
+      "The scheduler is already running: call stop() first",
+    );
+    gate.open();
+    await first;
+    await settle();
+    expect(starts).toEqual(["a 00:00"]);
+  });
+
+  it("rejects while stop is under way", async () => {
+    const { scheduler, clock } = fleet();
+    await scheduler.start([agent("a", { run: () => clock.sleep("10s") })]);
+    await clock.advance("1s");
+    const stop = scheduler.stop();
+    await expect(scheduler.start([])).rejects.toMatchObject(ALREADY_RUNNING);
+    await clock.advance("10s");
+    await stop;
+    expect(scheduler.getStatus()).toBe("stopped");
+  });
+
+  it("rejects while a stop waits for what one before has left running", async () => {
+    const { scheduler, clock, starts } = fleet();
+    await scheduler.start([agent("a", { run: () => clock.sleep("10s") })]);
+    await clock.advance("1s");
+    await scheduler.stop({ waitForJobs: false });
+    const stop = scheduler.stop();
+    await expect(scheduler.start([agent("b")])).rejects.toMatchObject(ALREADY_RUNNING);
+    await clock.advance("10s");
+    await stop;
+    expect(starts).toEqual(["a 00:00"]);
+  });
+
+  it("rejects with the store's error and is stopped again", async () => {
+    const { scheduler, store, clock } = fleet();
+    const refused = new Error("the disk is gone");
+    store.fail("open", refused);
+    await expect(scheduler.start([agent("a")])).rejects.toBe(refused);
+    expect(scheduler.getStatus()).toBe("stopped");
+    expect([clock.sleeping, store.listenerCount]).toEqual([0, 0]);
+  });
+
+  it("works after one that failed", async () => {
+    const { scheduler, store, starts, settle } = fleet();
+    store.fail("open", new Error("the disk is gone"));
+    await scheduler.start([agent("a")]).catch(() => {});
+    await scheduler.start([agent("a")]);
+    await settle();
+    expect(starts).toEqual(["a 00:00"]);
+  });
+
+  it("closes the store when the schedules cannot be defined", async () => {
+    const { scheduler, store, clock } = fleet();
+    store.fail("define", new Error("the disk is gone"));
+    await expect(scheduler.start([agent("a")])).rejects.toThrow("the disk is gone");
+    expect([store.count("close"), store.listenerCount, clock.sleeping]).toEqual([1, 0, 0]);
+  });
+
+  it("is called off by a stop meanwhile, and the store closed", async () => {
+    const { scheduler, store, clock, starts } = fleet();
+    const gate = store.hold("open");
+    const start = watch(scheduler.start([agent("a")]));
+    const stop = scheduler.stop();
+    expect(scheduler.getStatus()).toBe("stopping");
+    gate.open();
+    await stop;
+    expect(start).toMatchObject({ state: "rejected", error: { code: "NOT_RUNNING" } });
+    await clock.advance("1h");
+    expect([starts.length, store.count("close"), clock.sleeping]).toEqual([0, 1, 0]);
+  });
+
+  it("is called off also by a stop that was not waited for to the end", async () => {
+    const { scheduler, store, clock, starts } = fleet();
+    const gate = store.hold("open");
+    const start = watch(scheduler.start([agent("a")]));
+    const stop = watch(scheduler.stop({ timeout: 100 }));
+    await clock.advance(100);
+    expect(stop.state).toBe("rejected");
+    gate.open();
+    await clock.advance("1h");
+    expect(start).toMatchObject({ state: "rejected", error: { code: "NOT_RUNNING" } });
+    expect([starts.length, store.count("close"), store.listenerCount, clock.sleeping]).toEqual([0, 1, 0, 0]);
+    expect(scheduler.getStatus()).toBe("stopped");
+  });
+
+  it("works while one that was called off is still opening the store", async () => {
+    const { scheduler, store, clock, starts } = fleet();
+    const gate = store.hold("open");
+    watch(scheduler.start([agent("a")]));
+    watch(scheduler.stop({ timeout: 100 }));
+    await clock.advance(100);
+    const second = watch(scheduler.start([agent("b")]));
+    gate.open();
+    await clock.advance("1s");
+    expect(second.state).toBe("fulfilled");
+    expect(starts).toEqual(["b 00:00:00.100"]);
+  });
+
+  it("can be called off although one before it, called off too, has not ended", async () => {
+    const { scheduler, store, clock, starts } = fleet();
+    const gate = store.hold("open");
+    watch(scheduler.start([agent("a")]));
+    watch(scheduler.stop({ timeout: 100 }));
+    await clock.advance(100);
+    const second = watch(scheduler.start([agent("b")]));
+    const slow = store.hold("open");
+    gate.open();
+    await slow.reached;
+    const stop = watch(scheduler.stop());
+    await clock.advance(0);
+    expect([stop.state, store.count("close")]).toEqual(["pending", 1]);
+    slow.open();
+    await clock.advance("1h");
+    expect([second.state, stop.state, starts]).toEqual(["rejected", "fulfilled", []]);
+    expect([clock.sleeping, store.listenerCount]).toEqual([0, 0]);
+  });
+
+  it("that fails while a job of before is still running rejects at once", async () => {
+    const { scheduler, store, clock, settle } = fleet();
+    const agents = [agent("a", { run: () => clock.sleep("10m") })];
+    await scheduler.start(agents);
+    await clock.advance("1s");
+    await scheduler.stop({ waitForJobs: false });
+    store.fail("define", new Error("the disk is gone"));
+    const start = watch(scheduler.start(agents));
+    await settle();
+    expect(start.state).toBe("rejected");
+    expect([scheduler.getStatus(), store.count("close")]).toEqual(["stopped", 0]);
+    await clock.advance("10m");
+    expect([store.count("close"), clock.sleeping]).toEqual([1, 0]);
+  });
+
+  it("takes the agents that were set while it was under way", async () => {
+    const { scheduler, store, starts, settle } = fleet();
+    const gate = store.hold("open");
+    const start = scheduler.start([agent("old")]);
+    scheduler.setAgents([agent("new")]);
+    gate.open();
+    await start;
+    await settle();
+    expect(starts).toEqual(["new 00:00"]);
+  });
+
+  it("tells once more what was wrong before", async () => {
+    const { scheduler, store, clock, errors } = fleet();
+    const failing = async (): Promise<void> => {
+      await scheduler.start([]);
+      store.fail("claimDue", new Error("the disk is gone"), 3);
+      await clock.advance("2s");
+      await scheduler.stop();
+    };
+    await failing();
+    await failing();
+    expect(errors).toEqual(["the disk is gone", "the disk is gone"]);
+  });
+});
+
+const NO_AGENTS: readonly { given: unknown; message: string }[] = [
+  { given: undefined, message: "Invalid agents undefined: expected an array of agents" },
+  { given: {}, message: "Invalid agents an object: expected an array of agents" },
+  { given: "a", message: 'Invalid agents "a": expected an array of agents' },
+  { given: [null], message: "Invalid agent null: expected an object with a name" },
+  { given: [{}], message: "Invalid agent name undefined: expected a text of 1 to 128 characters" },
+  { given: [{ name: "" }], message: 'Invalid agent name "": expected a text of 1 to 128 characters' },
+  { given: [{ name: 7 }], message: "Invalid agent name 7: expected a text of 1 to 128 characters" },
+  {
+    given: [agent("b"), agent("c"), agent("b")],
+    message: 'Two agents are named "b": every agent needs a name of its own',
+  },
+  ...[0, 1.5, "2", -1, Number.NaN, null].map((max) => ({
+    given: [{ name: "b", instances: { max_concurrent: max } }],
+    message: `Invalid max_concurrent ${typeof max === "string" ? `"${max}"` : max} of agent "b": expected a whole number from 1`,
+  })),
+  ...[null, "daily", [{ type: "webhook" }]].map((schedules) => ({
+    given: [{ name: "b", schedules }],
+    message: `Invalid schedules ${Array.isArray(schedules) ? "an array" : JSON.stringify(schedules)} of agent "b": expected schedules by name`,
+  })),
+];
+
+describe.each(NO_AGENTS)("what is no list of agents ($message)", ({ given, message }) => {
+  const wrong = given as readonly Agent[];
+
+  it("is refused by start, which leaves everything as it was", async () => {
+    const { scheduler, store } = fleet();
+    await expect(scheduler.start(wrong)).rejects.toMatchObject({ message, code: "INVALID_ARGUMENT" });
+    expect([scheduler.getStatus(), store.count("open")]).toEqual(["stopped", 0]);
+  });
+
+  it("is refused by setAgents, and the agents stay", async () => {
+    const { scheduler, clock, starts } = fleet();
+    await scheduler.start([agent("a", { every: "10s" })]);
+    await clock.advance("5s");
+    expect(thrownBy(() => scheduler.setAgents(wrong))).toMatchObject({ message, code: "INVALID_ARGUMENT" });
+    await clock.advance("10s");
+    expect(starts).toEqual(["a 00:00", "a 00:00:10"]);
+  });
+});
+
+describe("options", () => {
+  it.each([
+    [{ checkInterval: 0 }, "Invalid checkInterval 0: expected a number of milliseconds from 1"],
+    [{ checkInterval: Number.NaN }, "Invalid checkInterval NaN: expected a number of milliseconds from 1"],
+    [{ checkInterval: Infinity }, "Invalid checkInterval Infinity: expected a number of milliseconds from 1"],
+    [{ checkInterval: "1s" }, 'Invalid checkInterval "1s": expected a number of milliseconds from 1'],
+    [{ jitterPercent: 11 }, "Invalid jitterPercent 11: expected 0 to 10 percent"],
+    [{ jitterPercent: -1 }, "Invalid jitterPercent -1: expected 0 to 10 percent"],
+    [{ maxConcurrent: 0 }, "Invalid maxConcurrent 0: expected a whole number from 1"],
+    [{ maxConcurrent: 2.5 }, "Invalid maxConcurrent 2.5: expected a whole number from 1"],
+  ])("%j are refused by name and value", (options, message) => {
+    const make = (): unknown => new Scheduler({ store: new MemoryStore(), ...(options as SchedulerOptions) });
+    expect(thrownBy(make)).toMatchObject({ message, code: "INVALID_ARGUMENT" });
+  });
+
+  it("name an unknown time zone", () => {
+    const make = (): unknown => new Scheduler({ store: new MemoryStore(), timezone: "Mars/Olympus" });
+    expect(thrownBy(make)).toMatchObject({ code: "UNKNOWN_TIMEZONE", timezone: "Mars/Olympus" });
+  });
+
+  it("may be left out", () => {
+    expect(new Scheduler().getState()).toEqual({
+      status: "stopped",
+      startedAt: undefined,
+      checkCount: 0,
+      triggerCount: 0,
+      lastCheckAt: undefined,
+    });
+  });
+});
+
+describe("stop", () => {
+  it.each([-1, Number.NaN, "5s"])("refuses the timeout %s, and everything goes on", async (timeout) => {
+    const { scheduler, clock, starts } = fleet();
+    await scheduler.start([agent("a", { every: "10s" })]);
+    await expect(scheduler.stop({ timeout: timeout as number })).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /^Invalid timeout .*: expected a number of milliseconds from 0$/,
+      ) as string,
+      code: "INVALID_ARGUMENT",
+    });
+    await clock.advance("10s");
+    expect(starts).toEqual(["a 00:00", "a 00:00:10"]);
+  });
+
+  it("gives callers at the same time the same answer", async () => {
+    const { scheduler } = fleet();
+    await scheduler.start([]);
+    expect(scheduler.stop()).toBe(scheduler.stop());
+  });
+
+  it("resolves without the clock moving while the loop sleeps", async () => {
+    const { scheduler, clock, settle } = fleet({ checkInterval: 60_000 });
+    await scheduler.start([]);
+    await settle();
+    expect(clock.sleeping).toBe(1);
+    await scheduler.stop();
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it("says how long it waited, and for how many jobs", async () => {
+    const { scheduler, clock } = fleet();
+    const run = (): Promise<void> => clock.sleep("1h");
+    await scheduler.start([agent("a", { run }), agent("b", { run })]);
+    await clock.advance("1s");
+    const stop = watch(scheduler.stop({ timeout: 2_500 }));
+    await clock.advance(2_499);
+    expect(stop.state).toBe("pending");
+    await clock.advance(1);
+    expect(stop.error).toBeInstanceOf(SchedulerShutdownError);
+    expect(stop.error).toBeInstanceOf(SchedulerError);
+    expect(stop.error).toMatchObject({
+      name: "SchedulerShutdownError",
+      code: "SHUTDOWN_TIMEOUT",
+      timedOut: true,
+      runningJobCount: 2,
+      message: "Scheduler shutdown timed out after 2500 ms with 2 job(s) still running",
+    });
+  });
+
+  it("waits for 30 s when nothing else is said", async () => {
+    const { scheduler, clock } = fleet();
+    await scheduler.start([agent("a", { run: () => clock.sleep("1h") })]);
+    await clock.advance("1s");
+    const stop = watch(scheduler.stop());
+    await clock.advance(29_999);
+    expect(stop.state).toBe("pending");
+    await clock.advance(1);
+    expect(stop.state).toBe("rejected");
+  });
+
+  it("tells no job to end while it waits, and all when the time is up", async () => {
+    const { scheduler, clock } = fleet();
+    const heard: string[] = [];
+    const run: Agent["run"] = async ({ signal }) => {
+      signal.addEventListener("abort", () => heard.push(`${clock.time()} ${String(signal.reason)}`));
+      await clock.sleep("1h");
+    };
+    await scheduler.start([agent("a", { run })]);
+    await clock.advance("1s");
+    watch(scheduler.stop({ timeout: 10_000 }));
+    await clock.advance("20s");
+    expect(heard).toEqual(["00:00:11 AbortError: The scheduler was stopped"]);
+  });
+
+  it("tells jobs to end at once when it does not wait", async () => {
+    const { scheduler, clock, settle } = fleet();
+    const ends: string[] = [];
+    scheduler.on("job:finished", ({ job }) => ends.push(job.status));
+    await scheduler.start([agent("a", { run: ({ signal }) => clock.sleep("1h", signal) })]);
+    await clock.advance("1s");
+    await scheduler.stop({ waitForJobs: false });
+    await settle();
+    expect(ends).toEqual(["cancelled"]);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it("called by a job keeps the jobs claimed with it from starting", async () => {
+    const { scheduler, starts, clock, store } = fleet();
+    const ran: string[] = [];
+    const names = ["a", "b", "c"];
+    const run: Agent["run"] = ({ agent: { name } }) => {
+      ran.push(name);
+      watch(scheduler.stop());
+    };
+    await scheduler.start(names.map((name) => agent(name, { run })));
+    await clock.advance("1s");
+    expect([ran, starts]).toEqual([["a"], ["a 00:00"]]);
+    expect([scheduler.getStatus(), clock.sleeping]).toEqual(["stopped", 0]);
+    const states = await Promise.all(names.map((name) => store.read({ agent: name, schedule: "work" })));
+    expect(states.map(({ status, claim }) => [status, claim ?? null])).toEqual(
+      names.map(() => ["idle", null]),
+    );
+  });
+
+  it("called by onTick deadlocks nothing", async () => {
+    const stops: Promise<void>[] = [];
+    const { scheduler, clock } = fleet({
+      onTick: async () => {
+        stops.push(scheduler.stop());
+        await stops[0];
+      },
+    });
+    await scheduler.start([agent("a")]);
+    await clock.advance("1s");
+    await Promise.all(stops);
+    expect([scheduler.getStatus(), clock.sleeping]).toEqual(["stopped", 0]);
+  });
+
+  it("called by a listener to the end of a job deadlocks nothing", async () => {
+    const { scheduler, clock } = fleet();
+    scheduler.on("job:finished", () => scheduler.stop());
+    await scheduler.start([agent("a")]);
+    await clock.advance("1s");
+    expect([scheduler.getStatus(), clock.sleeping]).toEqual(["stopped", 0]);
+  });
+
+  it("happens at the end of a scope, without waiting for jobs", async () => {
+    const clock = new FakeClock(MIDNIGHT);
+    const store = new MemoryStore();
+    const signals: AbortSignal[] = [];
+    {
+      await using scheduler = new Scheduler({ clock, store, logger: silent });
+      const run: Agent["run"] = ({ signal }) => {
+        signals.push(signal);
+        return clock.sleep("10s");
+      };
+      await scheduler.start([agent("a", { run })]);
+      await clock.advance("1s");
+    }
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+    await clock.advance("10s");
+    expect(clock.sleeping).toBe(0);
+    expect(await store.jobs.list()).toMatchObject([{ status: "completed" }]);
+  });
+
+  it("that cannot close the store says so and resolves", async () => {
+    const { scheduler, store, errors } = fleet();
+    await scheduler.start([]);
+    store.fail("close", new Error("the disk is gone"));
+    await scheduler.stop();
+    expect(errors).toEqual(["the disk is gone"]);
+    expect(scheduler.getStatus()).toBe("stopped");
+  });
+});
+
+const silent = { info: () => {}, warn: () => {}, error: () => {} };
+
+describe("a scheduler that is not running", () => {
+  it.each([
+    ["setAgents", (scheduler: Scheduler) => scheduler.setAgents([])],
+    ["getSchedules", (scheduler: Scheduler) => scheduler.getSchedules()],
+    ["pause", (scheduler: Scheduler) => scheduler.pause("a")],
+    ["resume", (scheduler: Scheduler) => scheduler.resume("a")],
+    ["enable", (scheduler: Scheduler) => scheduler.enable("a")],
+    ["disable", (scheduler: Scheduler) => scheduler.disable("a")],
+    ["hint", (scheduler: Scheduler) => scheduler.hint("a", "work", { interval: "1m" })],
+    ["clearHints", (scheduler: Scheduler) => scheduler.clearHints("a")],
+  ])("refuses %s", async (_, act) => {
+    const { scheduler } = fleet();
+    await expect(Promise.resolve().then(() => act(scheduler))).rejects.toMatchObject({
+      code: "NOT_RUNNING",
+      message: "The scheduler is not running: call start() first",
+    });
+  });
+
+  it("answers a trigger with why it does nothing", async () => {
+    const { scheduler } = fleet();
+    expect(await scheduler.trigger("a")).toEqual({
+      success: false,
+      error: "The scheduler is not running: call start() first",
+    });
+  });
+
+  it("cancels nothing", () => {
+    expect(fleet().scheduler.cancel("job-2026-03-01-aaaaaa")).toBe(false);
+  });
+});

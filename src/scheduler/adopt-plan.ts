@@ -1,0 +1,50 @@
+/**
+ * Does a plan found in the state still hold for the schedule as it is defined now? What was planned under another
+ * definition, before a restart or a change of agents, is planned anew; a slot that has come due stays one. Pure.
+ */
+import { isoTimeMs } from "../iso-time.js";
+import type { ScheduleState } from "../state/schedule-state.js";
+import { isCronRun } from "./cron.js";
+import { type Conclusion, planAfter, type PlanningInput } from "./conclusion.js";
+import type { Plan } from "./governor.js";
+import { cronExpression, onceTimeMs, type Schedule } from "./schedule.js";
+
+export interface AdoptionInput extends PlanningInput {
+  readonly schedule: Schedule;
+}
+
+/** The plan to go by from now on; `undefined` when the one in the state stays. */
+export function adoptPlan(input: AdoptionInput): Conclusion | undefined {
+  const { now, schedule, state } = input;
+  const plannedMs = isoTimeMs(state.next_run_at);
+  if (plannedMs === undefined || state.status === "disabled") return planAfter(input, {});
+  // An order for a time, whatever the schedule says.
+  if (state.next_run_source === "manual") return undefined;
+  if (plannedMs <= now.getTime() && isSlotOf(schedule, state, plannedMs)) return undefined;
+  // Jitter drawn before is as good as jitter drawn now.
+  const earliest = planAfter({ ...input, random: () => 0 }, {});
+  if (earliest.problem === undefined && earliest.plan?.source === state.next_run_source) {
+    if (earliest.plan?.nextRunAt.getTime() === plannedMs) return undefined;
+    const latest = planAfter({ ...input, random: () => 1 }, {});
+    if (isBetween(earliest.plan, plannedMs, latest.plan)) return undefined;
+  }
+  return planAfter(input, {});
+}
+
+function isBetween(earliest: Plan | undefined, ms: number, latest: Plan | undefined): boolean {
+  if (earliest === undefined || latest === undefined) return false;
+  return earliest.nextRunAt.getTime() <= ms && ms <= latest.nextRunAt.getTime();
+}
+
+/** Whether a due slot is one of this schedule's, as far as its source tells. */
+function isSlotOf(
+  schedule: Schedule,
+  { next_run_source: source }: Partial<ScheduleState>,
+  slotMs: number,
+): boolean {
+  if (schedule.type === "webhook" || schedule.type === "chat" || source === "paused") return false;
+  if (source === "baseline-interval" || source === "first-run") return schedule.type === "interval";
+  if (source === "once") return schedule.type === "once" && onceTimeMs(schedule) === slotMs;
+  if (source !== "baseline-cron") return true;
+  return schedule.type === "cron" && isCronRun(cronExpression(schedule), new Date(slotMs), schedule.timezone);
+}

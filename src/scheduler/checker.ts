@@ -1,0 +1,155 @@
+/**
+ * One pass: note what changed, claim what is due and may run, hand it to the job desk, and say how long to sleep.
+ * A claim by hand takes its turn with the passes, so that no limit is exceeded between the two.
+ */
+import type { ClaimRefusal, DueSlots, OutsideChange, ScheduleKey } from "../state/state-store.js";
+import { Turns } from "../turns.js";
+import type { ClaimKeeper } from "./claim-keeper.js";
+import type { JobDesk } from "./job-desk.js";
+import type { Planner } from "./planner.js";
+import type { Roster } from "./roster.js";
+import type { RunningJob } from "./running-job.js";
+import type { SchedulerContext } from "./scheduler-context.js";
+
+/** What clocks may differ by without one having been set: they are not read at the same instant. */
+const SMALLEST_SET_BACK_MS = 1_000;
+
+interface Look {
+  /** What came due after this time it may not have seen. */
+  readonly at: Date;
+  /** Whether there may be more to claim at once. */
+  readonly mayHaveMore: boolean;
+}
+
+export class Checker {
+  readonly #context: SchedulerContext;
+  readonly #planner: Planner;
+  readonly #jobs: JobDesk;
+  readonly #claims: ClaimKeeper;
+  readonly #maxConcurrent: number;
+  readonly #turns = new Turns();
+  #nextRoster: Roster | undefined;
+  #outside: OutsideChange[] = [];
+  #isAccepting = false;
+  /** By how much the wall clock led the monotonic one at the last pass. */
+  #leadMs = -Infinity;
+
+  constructor(
+    context: SchedulerContext,
+    planner: Planner,
+    { jobs, claims, maxConcurrent }: { jobs: JobDesk; claims: ClaimKeeper; maxConcurrent: number },
+  ) {
+    this.#context = context;
+    this.#planner = planner;
+    this.#jobs = jobs;
+    this.#claims = claims;
+    this.#maxConcurrent = maxConcurrent;
+  }
+
+  /** Whether as many jobs run as may over all agents. */
+  get isFull(): boolean {
+    return this.#jobs.size >= this.#maxConcurrent;
+  }
+
+  /** From now on jobs may be started. */
+  open(): void {
+    this.#isAccepting = true;
+  }
+
+  /** No job is started from now on, also not by a pass that is under way. */
+  shut(): void {
+    this.#isAccepting = false;
+  }
+
+  /** Resolves when nothing is being claimed any more, also not by hand. */
+  settled(): Promise<void> {
+    return this.#turns.take(async () => {});
+  }
+
+  /** Takes the place of the roster before when the next pass begins. */
+  setRoster(roster: Roster): void {
+    this.#nextRoster = roster;
+  }
+
+  noteOutside(changes: readonly OutsideChange[]): void {
+    this.#outside.push(...changes);
+  }
+
+  async applyRoster(): Promise<void> {
+    const roster = this.#nextRoster;
+    if (roster === undefined) return;
+    await this.#turns.take(() => this.#planner.adopt(roster));
+    // Another may have been set meanwhile.
+    if (this.#nextRoster === roster) this.#nextRoster = undefined;
+  }
+
+  /** Answers how many milliseconds may pass before the next. */
+  async check(): Promise<number> {
+    await this.#noteClock();
+    await this.applyRoster();
+    await this.#planner.retry();
+    const look = await this.#turns.take(() => this.#claimDue());
+    const outside = this.#outside;
+    this.#outside = [];
+    await this.#planner.noteOutside(outside);
+    return this.#sleepMs(look);
+  }
+
+  /** Starts a job now, or answers why not. */
+  trigger(key: ScheduleKey): Promise<RunningJob | ClaimRefusal | "stopped"> {
+    return this.#turns.take(async () => {
+      if (!this.#isAccepting) return "stopped";
+      if (this.isFull) return "at_capacity";
+      const claim = await this.#context.store.claim(key);
+      if (typeof claim === "string") return claim;
+      const [running] = this.#jobs.start([claim], () => this.#isAccepting);
+      return running ?? "stopped";
+    });
+  }
+
+  /** Plans made before the clock was set back would have to wait until it shows their times again. */
+  async #noteClock(): Promise<void> {
+    const { clock, log } = this.#context;
+    const leadMs = clock.now().getTime() - clock.monotonic();
+    const backMs = Math.round(this.#leadMs - leadMs);
+    this.#leadMs = leadMs;
+    if (backMs < SMALLEST_SET_BACK_MS) return;
+    log.warn(`The clock was set back by ${backMs} ms: what is planned is planned again.`);
+    await this.#turns.take(() => this.#planner.adoptAll());
+  }
+
+  async #claimDue(): Promise<Look> {
+    const at = this.#context.clock.now();
+    if (!this.#isAccepting) return { at, mayHaveMore: false };
+    // Right before: whatever took long until here must not have cost a running job its claim.
+    await this.#jobs.renew();
+    const limit = Math.max(0, this.#maxConcurrent - this.#jobs.size);
+    const { claims, skipped } = this.#asOrdered(await this.#context.store.claimDue(limit));
+    this.#jobs.start(claims, () => this.#isAccepting);
+    await this.#planner.noteWaiting(skipped);
+    return { at, mayHaveMore: claims.length > 0 && claims.length < limit };
+  }
+
+  /** A next run that somebody wrote into the state is an order, also when it is due before that could be noted there. */
+  #asOrdered({ claims, skipped }: DueSlots): DueSlots {
+    const changes = this.#outside.filter(({ keys }) => keys.includes("next_run_at"));
+    if (changes.length === 0) return { claims, skipped };
+    const ordered = new Set(changes.map(textOf));
+    const order = <Slot extends ScheduleKey>(slot: Slot): Slot =>
+      ordered.has(textOf(slot)) ? { ...slot, source: "manual" } : slot;
+    return { claims: claims.map(order), skipped: skipped.map(order) };
+  }
+
+  /** What was due and was not claimed has to wait for a job to end, which wakes the loop, or for the next pass. */
+  async #sleepMs({ at, mayHaveMore }: Look): Promise<number> {
+    const { clock, store, checkInterval } = this.#context;
+    const longestMs = Math.min(checkInterval, this.#claims.renewalMs);
+    const dueAt = await store.nextDueAt(mayHaveMore ? undefined : at);
+    if (dueAt === undefined) return longestMs;
+    return Math.max(0, Math.min(dueAt.getTime() - clock.now().getTime(), longestMs));
+  }
+}
+
+function textOf({ agent, schedule }: ScheduleKey): string {
+  return JSON.stringify([agent, schedule]);
+}

@@ -1,0 +1,86 @@
+/** What is written when a job has ended: its outcome, then the plan that follows from it. Pure. */
+import type { Random } from "../random.js";
+import type { ScheduleState, ScheduleStatePatch } from "../state/schedule-state.js";
+import { type Plan, planNextRun } from "./governor.js";
+import { type JobOutcome, recordOutcome } from "./job-outcome.js";
+import type { Schedule } from "./schedule.js";
+
+/** A pause without an end. */
+export const NO_END = "9999-12-31T23:59:59.999Z";
+
+export interface Conclusion {
+  readonly patch: ScheduleStatePatch;
+  readonly plan: Plan | undefined;
+  /** What was wrong with the state or the schedule, so that the plan is not what it would have been. */
+  readonly problem?: string | undefined;
+}
+
+export interface PlanningInput {
+  readonly now: Date;
+  /** Absent when the schedule is gone. */
+  readonly schedule: Schedule | undefined;
+  readonly state: Partial<ScheduleState>;
+  readonly random: Random;
+}
+
+export interface EndedJob extends JobOutcome {
+  /** It was called off, which is no failure of the schedule. */
+  readonly isCancelled?: boolean | undefined;
+}
+
+/** The state of a schedule after a job of it: an ended one with its outcome, or one that was never started. */
+export function concludeJob(input: PlanningInput, job: EndedJob): Conclusion {
+  const { state, schedule } = input;
+  const recorded = recordOutcome(state, job);
+  if (job.isCancelled === true)
+    return dropSlot(input, { ...recorded, failure_count: state.failure_count ?? null });
+  const pauses =
+    job.error !== undefined &&
+    schedule !== undefined &&
+    "on_failure" in schedule &&
+    schedule.on_failure === "pause";
+  return dropSlot(input, pauses ? { ...recorded, paused_until: NO_END } : recorded);
+}
+
+/** A slot that is used up or dropped, with the changes that come with it: it is not planned again for the same reason. */
+export function dropSlot(input: PlanningInput, changes: ScheduleStatePatch): Conclusion {
+  return planAfter(input, withPlan(changes, undefined));
+}
+
+/** A slot that is dropped because its agent was busy: the next one counts from it, or it would be due again at once. */
+export function dropBusySlot(input: PlanningInput, slot: Date): Conclusion {
+  const at = slot.toISOString();
+  return dropSlot({ ...input, state: { ...input.state, last_started_at: at, last_completed_at: at } }, {});
+}
+
+/** The changes, and the plan that follows from the state with them. Does not throw: who ends a job must come to an end. */
+export function planAfter(input: PlanningInput, changes: ScheduleStatePatch): Conclusion {
+  try {
+    return planned(input, changes);
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    // A hint may be written by anyone; one that cannot be read must not keep its schedule from running.
+    if (input.state.hint != null && changes.hint !== null)
+      return { problem: `its hint was dropped: ${problem}`, ...planAfter(input, { ...changes, hint: null }) };
+    return { patch: withPlan(changes, undefined), plan: undefined, problem };
+  }
+}
+
+function planned({ now, schedule, state, random }: PlanningInput, changes: ScheduleStatePatch): Conclusion {
+  const after = { ...state, ...changes };
+  const isPlanned = schedule !== undefined && after.status !== "disabled";
+  const plan = isPlanned ? planNextRun({ now, schedule, state: after, random }) : undefined;
+  return { patch: withPlan(changes, plan), plan };
+}
+
+export function planPatch(plan: Plan | undefined): ScheduleStatePatch {
+  return withPlan({}, plan);
+}
+
+function withPlan(changes: ScheduleStatePatch, plan: Plan | undefined): ScheduleStatePatch {
+  return {
+    ...changes,
+    next_run_at: plan?.nextRunAt.toISOString() ?? null,
+    next_run_source: plan?.source ?? null,
+  };
+}

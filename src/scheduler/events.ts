@@ -1,0 +1,69 @@
+/** What a scheduler tells: past facts, typed by one map. A listener that throws or rejects hurts nobody. */
+import type { JobRecord } from "../state/jobs/job-log.js";
+import type { PlanSource } from "../state/schedule-state.js";
+import type { ScheduleKey } from "../state/state-store.js";
+import type { ScheduleSkipReason } from "./schedule-check.js";
+
+export interface SchedulerEvents {
+  "scheduler:started": { readonly startedAt: Date };
+  "scheduler:stopped": { readonly runningJobCount: number };
+  /** What went wrong and could not be told to a caller; `agent` and `schedule` where it concerns one. */
+  "scheduler:error": { readonly error: Error } & Partial<ScheduleKey>;
+  "job:started": { readonly job: JobRecord };
+  "job:finished": { readonly job: JobRecord };
+  /** A next run, or none: `nextRunAt` is `undefined` when the loop will not start it. */
+  "schedule:planned": ScheduleKey & {
+    readonly nextRunAt: Date | undefined;
+    readonly source: PlanSource | undefined;
+  };
+  /** A schedule that does not run, or a slot that has to wait or is dropped, and why. */
+  "schedule:skipped": ScheduleKey & { readonly reason: ScheduleSkipReason; readonly slot?: Date | undefined };
+  /** A slot that nobody was there to run, and that was dropped. */
+  "schedule:missed": ScheduleKey & {
+    readonly slot: Date;
+    readonly lateMs: number;
+    readonly graceMs: number;
+  };
+}
+
+export type SchedulerEvent = keyof SchedulerEvents;
+export type SchedulerListener<Event extends SchedulerEvent> = (details: SchedulerEvents[Event]) => unknown;
+
+type Listeners = { [Event in SchedulerEvent]?: Set<SchedulerListener<Event>> };
+
+export class EventHub {
+  readonly #listeners: Listeners = {};
+  readonly #onThrow: (event: SchedulerEvent, error: unknown) => void;
+
+  /** `onThrow` hears of listeners that throw or reject. */
+  constructor(onThrow: (event: SchedulerEvent, error: unknown) => void) {
+    this.#onThrow = onThrow;
+  }
+
+  on<Event extends SchedulerEvent>(event: Event, listener: SchedulerListener<Event>): void {
+    const listeners: Set<SchedulerListener<Event>> = this.#listeners[event] ?? new Set();
+    listeners.add(listener);
+    Object.assign(this.#listeners, { [event]: listeners });
+  }
+
+  off<Event extends SchedulerEvent>(event: Event, listener: SchedulerListener<Event>): void {
+    this.#listeners[event]?.delete(listener);
+  }
+
+  emit<Event extends SchedulerEvent>(event: Event, details: SchedulerEvents[Event]): void {
+    const listeners = this.#listeners[event];
+    if (listeners !== undefined) for (const listener of listeners) void this.#call(event, listener, details);
+  }
+
+  async #call<Event extends SchedulerEvent>(
+    event: Event,
+    listener: SchedulerListener<Event>,
+    details: SchedulerEvents[Event],
+  ): Promise<void> {
+    try {
+      await listener(details);
+    } catch (error) {
+      this.#onThrow(event, error);
+    }
+  }
+}

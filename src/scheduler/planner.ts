@@ -1,0 +1,301 @@
+/**
+ * Keeps the plans in the store: makes them when agents change or somebody changes a state, and tells what was planned.
+ * What a plan is decided by is the governor's business; every decision is made on the state at the time it is written.
+ */
+import { isoTimeMs } from "../iso-time.js";
+import type { ScheduleState, ScheduleStatePatch } from "../state/schedule-state.js";
+import type {
+  ClaimToken,
+  OutsideChange,
+  ScheduleChange,
+  ScheduleKey,
+  SkippedSlot,
+} from "../state/state-store.js";
+import { adoptPlan } from "./adopt-plan.js";
+import { isAskedFor, judgeClaim } from "./claim-verdict.js";
+import {
+  type Conclusion,
+  dropBusySlot,
+  dropSlot,
+  planAfter,
+  type PlanningInput,
+  planPatch,
+} from "./conclusion.js";
+import type { Plan } from "./governor.js";
+import type { Roster } from "./roster.js";
+import { isAutomatic } from "./schedule-check.js";
+import { nameOf, reportTrouble, type SchedulerContext } from "./scheduler-context.js";
+
+export interface MissedSlot {
+  readonly slot: Date;
+  readonly lateMs: number;
+  readonly graceMs: number;
+}
+
+interface UnwrittenPlan {
+  readonly key: ScheduleKey;
+  write(): Promise<unknown>;
+}
+
+export class Planner {
+  readonly #context: SchedulerContext;
+  /** What could not be written yet, by schedule. */
+  readonly #unwritten = new Map<string, UnwrittenPlan>();
+
+  constructor(context: SchedulerContext) {
+    this.#context = context;
+  }
+
+  /** Whether something is left for `retry`. */
+  get hasUnwritten(): boolean {
+    return this.#unwritten.size > 0;
+  }
+
+  /** Tries again what could not be written: a schedule whose plan is lost would never run. */
+  async retry(): Promise<void> {
+    await this.#writeAll([...this.#unwritten.values()]);
+  }
+
+  /** Puts `roster` in the place of the one before: plans what is new, adopts what is planned, unplans what is gone. */
+  async adopt(roster: Roster): Promise<void> {
+    const { store } = this.#context;
+    const before = this.#context.roster;
+    const definitions = roster.definitions();
+    const states = await store.define(definitions);
+    this.#context.roster = roster;
+    const gone = before.definitions().filter((key) => roster.find(key) === undefined);
+    const plans: UnwrittenPlan[] = gone.map((key) => ({ key, write: () => this.#unplan(key) }));
+    for (const [index, { agent, schedule }] of definitions.entries()) {
+      const key = { agent, schedule };
+      const state = states[index];
+      if (state !== undefined) this.#tellWhyNot(key, state);
+      plans.push({ key, write: () => this.#adopt(key) });
+    }
+    await this.#writeAll(plans);
+  }
+
+  /** Looks at every plan again, as if it had just been found. */
+  async adoptAll(): Promise<void> {
+    const keys = this.#context.roster.definitions();
+    await this.#writeAll(
+      keys.map(({ agent, schedule }) => ({
+        key: { agent, schedule },
+        write: () => this.#adopt({ agent, schedule }),
+      })),
+    );
+  }
+
+  /**
+   * Makes a change to a schedule's state and plans again. A slot that is due stays, unless it is paused now or the
+   * change takes it away; a running schedule is planned when its job ends.
+   */
+  async change(
+    key: ScheduleKey,
+    decide: (state: ScheduleState) => ScheduleStatePatch,
+  ): Promise<ScheduleState> {
+    let conclusion: Conclusion | undefined;
+    let dropped: Date | undefined;
+    const state = await this.#context.store.update(key, (current) => {
+      const changes = decide(current);
+      const after = { ...current, ...changes };
+      conclusion = undefined;
+      dropped = undefined;
+      const dueMs = this.#dueMs(after);
+      const isPaused = (isoTimeMs(after.paused_until) ?? -Infinity) > this.#context.clock.now().getTime();
+      if (after.claim != null || (dueMs !== undefined && !isPaused)) return changes;
+      if (dueMs !== undefined) dropped = new Date(dueMs);
+      conclusion = planAfter(this.#input(key, current), changes);
+      return conclusion.patch;
+    });
+    if (dropped !== undefined) this.skip(key, "paused", dropped);
+    if (conclusion !== undefined) this.tell(key, conclusion);
+    return state;
+  }
+
+  /** Takes account of what somebody else wrote into the state. */
+  async noteOutside(changes: readonly OutsideChange[]): Promise<void> {
+    const known = changes.filter((change) => this.#context.roster.find(change) !== undefined);
+    await this.#writeAll(
+      known.map(({ agent, schedule, keys }) => {
+        const key = { agent, schedule };
+        if (keys.includes("next_run_at")) return { key, write: () => this.#honour(key) };
+        // A slot from before it was disabled is no slot any more.
+        const isFresh = keys.includes("status");
+        const decide = ({ claim }: ScheduleState): ScheduleStatePatch =>
+          isFresh && claim == null ? planPatch(undefined) : {};
+        return { key, write: () => this.change(key, decide) };
+      }),
+    );
+  }
+
+  /** What becomes of slots that have to wait: they wait, unless they were missed or their schedule would rather not. */
+  async noteWaiting(slots: readonly SkippedSlot[]): Promise<void> {
+    const plans: UnwrittenPlan[] = [];
+    for (const { agent, schedule: name, slot, source, reason } of slots) {
+      const key = { agent, schedule: name };
+      const schedule = this.#context.roster.find(key)?.schedule;
+      if (schedule === undefined) continue;
+      const verdict = judgeClaim({ slot, source, seenAt: this.#context.clock.now() }, schedule);
+      // The end of a pause is no slot, and to plan takes no capacity.
+      if (verdict.action !== "plan") this.skip(key, reason, slot);
+      const missed = verdict.action === "miss" ? { ...verdict, slot } : undefined;
+      const isUnwanted = "when_busy" in schedule && schedule.when_busy === "skip" && !isAskedFor(source);
+      if (verdict.action !== "run" || isUnwanted)
+        plans.push({ key, write: () => this.#dropWaiting(key, slot, missed) });
+    }
+    await this.#writeAll(plans);
+  }
+
+  /** Ends a claim whose slot does not run; `missed` when that is because nobody was there at its time. */
+  async dropClaimed(claim: ClaimToken, missed: MissedSlot | undefined): Promise<void> {
+    let conclusion: Conclusion | undefined;
+    const isHeld = await this.#context.store.complete(claim, (state) => {
+      conclusion = dropSlot(
+        this.#input(claim, state),
+        missed === undefined ? {} : countMissed(state, missed),
+      );
+      return conclusion.patch;
+    });
+    if (isHeld && conclusion !== undefined) this.#tellDropped(claim, missed, conclusion);
+  }
+
+  /** What is needed to plan a schedule, as it is defined now. */
+  input(key: ScheduleKey, state: ScheduleState): PlanningInput {
+    return this.#input(key, state);
+  }
+
+  tell(key: ScheduleKey, { plan, problem }: Conclusion): void {
+    if (problem !== undefined) this.#context.log.warn(`Planning ${nameOf(key)}: ${problem}.`);
+    this.#tellPlan(key, plan);
+  }
+
+  skip(
+    { agent, schedule }: ScheduleKey,
+    reason: SkippedSlot["reason"] | "unsupported_type" | "no_work",
+    slot?: Date,
+  ): void {
+    const { log, events } = this.#context;
+    log.debug?.(`Skipping ${nameOf({ agent, schedule })}${timeOf(slot)}: ${reason}`);
+    events.emit("schedule:skipped", { agent, schedule, reason, slot });
+  }
+
+  /** An edit of the next run by hand is an order, whatever the schedule says; taking it away asks for a new plan. */
+  async #honour(key: ScheduleKey): Promise<void> {
+    let plan: Plan | undefined;
+    await this.#context.store.update(key, (state) => {
+      const atMs = state.claim == null ? isoTimeMs(state.next_run_at) : undefined;
+      plan = atMs === undefined ? undefined : { nextRunAt: new Date(atMs), source: "manual" };
+      return plan === undefined ? {} : planPatch(plan);
+    });
+    if (plan === undefined) await this.change(key, () => ({}));
+    else this.#tellPlan(key, plan);
+  }
+
+  async #adopt(key: ScheduleKey): Promise<void> {
+    let conclusion: Conclusion | undefined;
+    const decide: ScheduleChange = (state) => {
+      conclusion = undefined;
+      const input = this.#input(key, state);
+      if (state.claim != null || input.schedule === undefined) return {};
+      const { schedule } = input;
+      conclusion = adoptPlan({ ...input, schedule });
+      return conclusion?.patch ?? {};
+    };
+    await this.#context.store.update(key, decide);
+    if (conclusion !== undefined) this.tell(key, conclusion);
+  }
+
+  async #unplan(key: ScheduleKey): Promise<void> {
+    await this.#context.store.update(key, (state) => (state.claim == null ? planPatch(undefined) : {}));
+  }
+
+  /** Writes plans; those that fail are kept for `retry`, and told once however often they fail. */
+  async #writeAll(plans: readonly UnwrittenPlan[]): Promise<void> {
+    const causes = new Set<unknown>();
+    await Promise.all(
+      plans.map(async (plan) => {
+        try {
+          await plan.write();
+          if (this.#unwritten.size > 0) this.#unwritten.delete(textOf(plan.key));
+        } catch (error) {
+          const name = textOf(plan.key);
+          // What was written together fails together, and is told together.
+          const isNews = !this.#unwritten.has(name) && !causes.has(error);
+          causes.add(error);
+          this.#unwritten.set(name, plan);
+          if (isNews) reportTrouble(this.#context, plan.key, "Could not plan", error);
+        }
+      }),
+    );
+  }
+
+  async #dropWaiting(key: ScheduleKey, slot: Date, missed: MissedSlot | undefined): Promise<void> {
+    let conclusion: Conclusion | undefined;
+    await this.#context.store.update(key, (state) => {
+      conclusion = undefined;
+      // Somebody has claimed or moved it meanwhile.
+      if (state.claim != null || isoTimeMs(state.next_run_at) !== slot.getTime()) return {};
+      const input = this.#input(key, state);
+      conclusion =
+        missed === undefined ? dropBusySlot(input, slot) : dropSlot(input, countMissed(state, missed));
+      return conclusion.patch;
+    });
+    if (conclusion !== undefined) this.#tellDropped(key, missed, conclusion);
+  }
+
+  #tellDropped(
+    { agent, schedule }: ScheduleKey,
+    missed: MissedSlot | undefined,
+    conclusion: Conclusion,
+  ): void {
+    const { log, events } = this.#context;
+    const key = { agent, schedule };
+    if (missed !== undefined) {
+      const { slot, lateMs, graceMs } = missed;
+      log.warn(
+        `${nameOf(key)} missed its run at ${slot.toISOString()}: it was found ${lateMs} ms late, ${graceMs} ms are allowed.`,
+      );
+      events.emit("schedule:missed", { agent, schedule, slot, lateMs, graceMs });
+    }
+    this.tell(key, conclusion);
+  }
+
+  #tellPlan({ agent, schedule }: ScheduleKey, plan: Plan | undefined): void {
+    const { log, events } = this.#context;
+    log.debug?.(`${nameOf({ agent, schedule })}: ${describe(plan)}`);
+    events.emit("schedule:planned", { agent, schedule, nextRunAt: plan?.nextRunAt, source: plan?.source });
+  }
+
+  #tellWhyNot(key: ScheduleKey, { status }: ScheduleState): void {
+    const entry = this.#context.roster.find(key);
+    if (entry !== undefined && !isAutomatic(entry.schedule)) this.skip(key, "unsupported_type");
+    else if (status === "disabled") this.skip(key, "disabled");
+  }
+
+  #dueMs({ next_run_at, next_run_source }: ScheduleState): number | undefined {
+    const atMs = isoTimeMs(next_run_at);
+    const isDue = atMs !== undefined && atMs <= this.#context.clock.now().getTime();
+    return isDue && next_run_source !== "paused" ? atMs : undefined;
+  }
+
+  #input(key: ScheduleKey, state: ScheduleState): PlanningInput {
+    const { clock, roster, random } = this.#context;
+    return { now: clock.now(), schedule: roster.find(key)?.schedule, state, random };
+  }
+}
+
+function textOf({ agent, schedule }: ScheduleKey): string {
+  return JSON.stringify([agent, schedule]);
+}
+
+function timeOf(slot: Date | undefined): string {
+  return slot === undefined ? "" : ` at ${slot.toISOString()}`;
+}
+
+function describe(plan: Plan | undefined): string {
+  return plan === undefined ? "no next run" : `next run at ${plan.nextRunAt.toISOString()} (${plan.source})`;
+}
+
+function countMissed(state: ScheduleState, { slot }: MissedSlot): ScheduleStatePatch {
+  return { missed_count: (state.missed_count ?? 0) + 1, last_missed_at: slot.toISOString() };
+}

@@ -1,0 +1,132 @@
+/** Which schedules there are, by agent: checked once when they are given, with the fleet's defaults filled in. */
+import { quote } from "../errors.js";
+import type { ScheduleDefinition, ScheduleKey } from "../state/state-store.js";
+import { type Agent, type AgentSchedule, capacityOf } from "./agent.js";
+import { SchedulerError } from "./errors.js";
+import { validateSchedule } from "./schedule.js";
+
+/** What holds for every schedule that says nothing else. */
+export interface FleetDefaults {
+  readonly timezone?: string | undefined;
+  readonly jitterPercent?: number | undefined;
+}
+
+export interface RosterEntry {
+  readonly agent: Agent;
+  readonly schedule: AgentSchedule;
+}
+
+export interface RosterProblem extends ScheduleKey {
+  readonly error: Error;
+}
+
+export class Roster {
+  readonly #defaults: FleetDefaults;
+  readonly #agents = new Map<string, Agent>();
+  /** By agent, then by schedule. */
+  readonly #refused = new Map<string, Map<string, Error>>();
+
+  /** Throws for what is no list of agents; a schedule that cannot be is left out and kept as a problem. */
+  constructor(agents: readonly Agent[], defaults: FleetDefaults = {}) {
+    if (!Array.isArray(agents)) throw invalid(`Invalid agents ${quote(agents)}: expected an array of agents`);
+    this.#defaults = defaults;
+    for (const agent of agents) {
+      checkAgent(agent);
+      if (this.#agents.has(agent.name))
+        throw invalid(`Two agents are named ${quote(agent.name)}: every agent needs a name of its own`);
+      this.#agents.set(agent.name, agent);
+      for (const [name, schedule] of Object.entries(agent.schedules ?? {}))
+        this.#check(agent, name, schedule);
+    }
+  }
+
+  get agents(): ReadonlyMap<string, Agent> {
+    return this.#agents;
+  }
+
+  find({ agent: name, schedule: scheduleName }: ScheduleKey): RosterEntry | undefined {
+    const agent = this.#agents.get(name);
+    const schedules = agent?.schedules;
+    if (agent === undefined || schedules === undefined || !Object.hasOwn(schedules, scheduleName))
+      return undefined;
+    const schedule = schedules[scheduleName];
+    if (schedule === undefined || this.problemOf({ agent: name, schedule: scheduleName }) !== undefined)
+      return undefined;
+    return { agent, schedule: withDefaults(schedule, this.#defaults) };
+  }
+
+  /** What speaks against a schedule that was left out. */
+  problemOf({ agent, schedule }: ScheduleKey): Error | undefined {
+    return this.#refused.get(agent)?.get(schedule);
+  }
+
+  *problems(): Iterable<RosterProblem> {
+    for (const [agent, refused] of this.#refused)
+      for (const [schedule, error] of refused) yield { agent, schedule, error };
+  }
+
+  /** What a store needs to know. */
+  definitions(): ScheduleDefinition[] {
+    const definitions: ScheduleDefinition[] = [];
+    for (const agent of this.#agents.values()) {
+      const refused = this.#refused.get(agent.name);
+      const maxConcurrent = capacityOf(agent);
+      for (const schedule of Object.keys(agent.schedules ?? {}))
+        if (refused?.has(schedule) !== true) definitions.push({ agent: agent.name, schedule, maxConcurrent });
+    }
+    return definitions;
+  }
+
+  #check(agent: Agent, name: string, schedule: unknown): void {
+    try {
+      checkText("schedule name", name);
+      validateSchedule(schedule);
+      const whole = withDefaults(schedule, this.#defaults);
+      if (whole !== schedule) validateSchedule(whole);
+    } catch (error) {
+      const refused = this.#refused.get(agent.name) ?? new Map<string, Error>();
+      refused.set(name, error instanceof Error ? error : new Error(String(error)));
+      this.#refused.set(agent.name, refused);
+    }
+  }
+}
+
+function withDefaults(schedule: AgentSchedule, { timezone, jitterPercent }: FleetDefaults): AgentSchedule {
+  if (schedule.type === "cron" && schedule.timezone === undefined && timezone !== undefined)
+    return { ...schedule, timezone };
+  if (schedule.type === "interval" && schedule.jitter === undefined && jitterPercent !== undefined)
+    return { ...schedule, jitter: jitterPercent };
+  return schedule;
+}
+
+const LONGEST_NAME = 128;
+
+function checkAgent(agent: unknown): asserts agent is Agent {
+  if (typeof agent !== "object" || agent === null)
+    throw invalid(`Invalid agent ${quote(agent)}: expected an object with a name`);
+  const { name, schedules, instances }: Record<string, unknown> = { ...agent };
+  checkText("agent name", name);
+  if (schedules !== undefined && !isObject(schedules))
+    throw invalid(
+      `Invalid schedules ${quote(schedules)} of agent ${quote(name)}: expected schedules by name`,
+    );
+  const { max_concurrent: max = 1 }: Record<string, unknown> = isObject(instances) ? { ...instances } : {};
+  if (typeof max !== "number" || !Number.isSafeInteger(max) || max < 1)
+    throw invalid(
+      `Invalid max_concurrent ${quote(max)} of agent ${quote(name)}: expected a whole number from 1`,
+    );
+}
+
+function checkText(what: string, text: unknown): void {
+  if (typeof text === "string" && text !== "" && text.length <= LONGEST_NAME && !/\p{Surrogate}/u.test(text))
+    return;
+  throw invalid(`Invalid ${what} ${quote(text)}: expected a text of 1 to ${LONGEST_NAME} characters`);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function invalid(message: string): SchedulerError {
+  return new SchedulerError(message, { code: "INVALID_ARGUMENT" });
+}

@@ -1,0 +1,70 @@
+/** What a job's record says at its start and at its end. Pure. */
+import type { JobEndStatus, JobRecord } from "../state/jobs/job-log.js";
+import type { Claim } from "../state/state-store.js";
+import type { AgentSchedule, RunnerResult } from "./agent.js";
+import { messageOf } from "./scheduler-context.js";
+
+/** The record of a job that has ended. */
+export interface EndedRecord extends JobRecord {
+  readonly status: JobEndStatus;
+  readonly finished_at: string;
+}
+
+export interface RunOutcome {
+  readonly status: JobEndStatus;
+  readonly error?: string | undefined;
+  readonly summary?: string | undefined;
+}
+
+export function startRecord(
+  { agent, schedule: name, state, jobId, slot, claimedAt }: Claim,
+  { type, prompt }: AgentSchedule,
+  source: JobRecord["source"],
+): JobRecord {
+  return {
+    id: jobId,
+    agent,
+    schedule: name,
+    trigger: source === "manual" ? "manual" : type,
+    slot: slot.toISOString(),
+    source,
+    attempt: (state.failure_count ?? 0) + 1,
+    prompt: prompt ?? null,
+    work_item: null,
+    started_at: claimedAt.toISOString(),
+    status: "running",
+    finished_at: null,
+    duration_ms: null,
+    error: null,
+    summary: null,
+    exit_code: null,
+    response_body: null,
+  };
+}
+
+export function endRecord(
+  job: JobRecord,
+  { status, error, summary }: RunOutcome,
+  finishedAt: Date,
+  durationMs: number,
+): EndedRecord {
+  return {
+    ...job,
+    status,
+    error: error ?? null,
+    summary: summary ?? null,
+    finished_at: finishedAt.toISOString(),
+    duration_ms: Math.round(durationMs),
+  };
+}
+
+/** What whoever ran the job says of it; nothing at all is success. */
+export function outcomeOf(result: RunnerResult | void): RunOutcome {
+  if (result === undefined || result.success) return { status: "completed", summary: result?.summary };
+  return { status: "failed", error: result.error ?? "the job failed", summary: result.summary };
+}
+
+/** A job that throws has failed, unless it was told to end. */
+export function failureOf(error: unknown, isAborted: boolean): RunOutcome {
+  return { status: isAborted ? "cancelled" : "failed", error: messageOf(error) };
+}

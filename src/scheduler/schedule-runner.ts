@@ -1,0 +1,196 @@
+/**
+ * One run of a schedule: its work item, its prompt, its execution, the report to where the work came from.
+ * The state around the run, and when the next one is, are the scheduler's business.
+ */
+import type { Logger } from "../logger.js";
+import type { JobOutput } from "../state/jobs/job-log.js";
+import type { Agent, Job, RunnerResult } from "./agent.js";
+import { SchedulerError } from "./errors.js";
+import type { TriggerInfo } from "./running-job.js";
+import { messageOf } from "./scheduler-context.js";
+
+/** Runs jobs in whatever way it likes; throwing is failing. */
+export interface JobExecutor {
+  execute(options: ExecuteOptions): Promise<RunnerResult> | RunnerResult;
+}
+
+export interface ExecuteOptions {
+  readonly agent: Agent;
+  readonly prompt: string;
+  readonly triggerType: TriggerInfo["job"]["trigger"];
+  /** The schedule's name. */
+  readonly schedule: string;
+  readonly job: TriggerInfo["job"];
+  readonly workItem?: WorkItem | undefined;
+  readonly signal: AbortSignal;
+  readonly sdkQuery?: unknown;
+}
+
+/** A unit of outside work, as far as a run has to know it. */
+export interface WorkItem {
+  readonly id: string;
+  readonly title: string;
+  readonly description?: string | undefined;
+  readonly url?: string | undefined;
+}
+
+export interface WorkSourceManager {
+  getNextWorkItem(
+    agent: Agent,
+    options: { readonly workSource: unknown },
+  ): Promise<{ item: WorkItem | null }>;
+  reportOutcome(
+    id: string,
+    outcome: { outcome: "success" | "failure"; summary: string; error?: string | undefined },
+    context: { readonly agent: Agent },
+  ): Promise<void>;
+}
+
+export interface RunScheduleOptions {
+  readonly info: TriggerInfo;
+  readonly jobExecutor?: JobExecutor | undefined;
+  readonly workSourceManager?: WorkSourceManager | undefined;
+  readonly sdkQuery?: unknown;
+  readonly logger: Logger;
+  /** Opens the job's output, when the job first writes to it. */
+  openOutput(): Promise<JobOutput>;
+}
+
+const DEFAULT_PROMPT = "Execute scheduled task";
+
+export function runSchedule(options: RunScheduleOptions): Promise<RunnerResult> {
+  const { info, workSourceManager } = options;
+  const { work_source: workSource } = info.schedule;
+  return workSource === undefined || workSourceManager === undefined
+    ? execute(options, undefined)
+    : runWorkItem(options, workSourceManager, workSource);
+}
+
+async function runWorkItem(
+  options: RunScheduleOptions,
+  workSourceManager: WorkSourceManager,
+  workSource: unknown,
+): Promise<RunnerResult> {
+  const { info, logger } = options;
+  const { agent } = info;
+  const { item } = await workSourceManager.getNextWorkItem(agent, { workSource });
+  if (item === null) return { success: true, skipped: true, skipReason: "no_work", summary: "no work" };
+  const result = await execute(options, item).catch((error: unknown): RunnerResult => ({
+    success: false,
+    error: messageOf(error),
+  }));
+  const { success, summary = "Job completed", error } = result;
+  try {
+    await workSourceManager.reportOutcome(
+      item.id,
+      { outcome: success ? "success" : "failure", summary, error },
+      { agent },
+    );
+  } catch (cause) {
+    logger.warn(`Could not report the outcome of ${item.id}: ${messageOf(cause)}`);
+  }
+  return result;
+}
+
+/** What the job is asked to do: the schedule's prompt, then the work item's details. */
+export function buildSchedulePrompt(
+  schedule: { readonly prompt?: string | undefined },
+  workItem?: WorkItem,
+): string {
+  const prompt = schedule.prompt ?? DEFAULT_PROMPT;
+  if (workItem === undefined) return prompt;
+  const { title, description, url } = workItem;
+  return [prompt, title, description, url].filter((part) => part !== undefined && part !== "").join("\n\n");
+}
+
+async function execute(options: RunScheduleOptions, workItem: WorkItem | undefined): Promise<RunnerResult> {
+  const { info, jobExecutor, sdkQuery } = options;
+  const { agent, scheduleName: schedule, job } = info;
+  const prompt = buildSchedulePrompt(info.schedule, workItem);
+  if (jobExecutor !== undefined) {
+    const { signal } = info;
+    const triggerType = job.trigger;
+    return jobExecutor.execute({ agent, prompt, triggerType, schedule, job, workItem, signal, sdkQuery });
+  }
+  if (agent.run === undefined)
+    throw new SchedulerError(
+      `Agent ${agent.name} cannot run jobs: give it a run function, or the scheduler a jobExecutor or onTrigger`,
+      { code: "INVALID_ARGUMENT" },
+    );
+  const about = new AgentJob(options, prompt, workItem);
+  try {
+    const summary = await agent.run(about);
+    return { success: true, summary: typeof summary === "string" ? summary : undefined };
+  } finally {
+    if (about.output !== undefined) await about.output.close();
+  }
+}
+
+/** Most jobs of a herd write no line and never look at their signal, so both are made when they are asked for. */
+class AgentJob implements Job {
+  readonly jobId: string;
+  readonly agent: Agent;
+  readonly schedule: string;
+  readonly prompt: string;
+  readonly workItem: WorkItem | undefined;
+  readonly attempt: number;
+  readonly record: TriggerInfo["job"];
+  readonly #options: RunScheduleOptions;
+  #output: LazyOutput | undefined;
+
+  constructor(options: RunScheduleOptions, prompt: string, workItem: WorkItem | undefined) {
+    const { agent, scheduleName, job } = options.info;
+    this.jobId = job.id;
+    this.agent = agent;
+    this.schedule = scheduleName;
+    this.prompt = prompt;
+    this.workItem = workItem;
+    this.attempt = job.attempt;
+    this.record = job;
+    this.#options = options;
+  }
+
+  get signal(): AbortSignal {
+    return this.#options.info.signal;
+  }
+
+  /** Not a method, so that it may be taken out of the job and called alone. */
+  get log(): (line: string) => void {
+    return (line) => {
+      this.#output ??= new LazyOutput(this.#options);
+      this.#output.add(line);
+    };
+  }
+
+  get output(): LazyOutput | undefined {
+    return this.#output;
+  }
+}
+
+/** An output that is opened by its first line, and whose failing fails no job. */
+class LazyOutput {
+  readonly #options: RunScheduleOptions;
+  #output: Promise<JobOutput> | undefined;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(options: RunScheduleOptions) {
+    this.#options = options;
+  }
+
+  add(line: string): void {
+    this.#output ??= this.#options.openOutput();
+    const opened = this.#output;
+    this.#last = this.#last
+      .then(async () => (await opened).write(`${line}\n`))
+      .catch((error: unknown) => {
+        this.#options.logger.warn(
+          `Could not keep the output of ${this.#options.info.job.id}: ${messageOf(error)}`,
+        );
+      });
+  }
+
+  async close(): Promise<void> {
+    await this.#last;
+    await this.#output?.then((output) => output.close()).catch(() => {});
+  }
+}

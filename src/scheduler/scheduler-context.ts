@@ -1,0 +1,40 @@
+/** What the parts of one scheduler share. */
+import type { Clock } from "../clock.js";
+import type { Logger } from "../logger.js";
+import type { Random } from "../random.js";
+import type { ScheduleKey, StateStore } from "../state/state-store.js";
+import { ScheduleTriggerError } from "./errors.js";
+import type { EventHub } from "./events.js";
+import type { Roster } from "./roster.js";
+
+export interface SchedulerContext {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly events: EventHub;
+  /** In milliseconds. */
+  readonly checkInterval: number;
+  store: StateStore;
+  roster: Roster;
+}
+
+export function nameOf({ agent, schedule }: ScheduleKey): string {
+  return `${agent}/${schedule}`;
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Tells what went wrong with one schedule, to the log and to listeners. */
+export function reportTrouble(
+  { log, events }: SchedulerContext,
+  { agent, schedule }: ScheduleKey,
+  what: string,
+  cause: unknown,
+): void {
+  const message = `${what} ${nameOf({ agent, schedule })}: ${messageOf(cause)}`;
+  log.error(message);
+  const error = new ScheduleTriggerError(message, { agent, schedule, cause });
+  events.emit("scheduler:error", { agent, schedule, error });
+}
