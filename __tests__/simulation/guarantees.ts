@@ -1,0 +1,483 @@
+/**
+ * What DESIGN.md promises, asked after every event. Each promise is checked against what the jobs themselves count, what
+ * the store really holds, and an independent idea of time; never against what the scheduler says of itself, except where
+ * that is the promise.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type { Scheduler } from "../../src/scheduler/scheduler.js";
+import type { SchedulerEvents } from "../../src/scheduler/events.js";
+import type { ScheduleKey } from "../../src/state/state-store.js";
+import { matches, readFields, wallClock } from "../oracle/cron-oracle.js";
+import { AcknowledgedChanges } from "./acknowledged.js";
+import { LONGEST_CRON_MS, secondsMs, type SimulatedAgent, type SimulatedSchedule } from "./random-fleet.js";
+import {
+  type JobWitness,
+  type SimulatedJob,
+  type SimulatedJobs,
+  WITNESS,
+  WITNESS_INTERVAL_MS,
+} from "./simulated-jobs.js";
+import type { KnownState, StateWitness, SurvivingStore } from "./surviving-store.js";
+import type { ProcessClock } from "./virtual-clock.js";
+import type { World } from "./world.js";
+
+/** The scheduler as it is now; another after a crash. */
+export interface CurrentProcess {
+  readonly clock: ProcessClock;
+  readonly scheduler: Scheduler;
+  readonly inner: SurvivingStore;
+  /** From the call of `stop` to the next call of `start`. */
+  isStopped: boolean;
+  /** Since the last `start`. */
+  starts: number;
+}
+
+interface LastRun {
+  readonly startedMs: number;
+  readonly claimedWallMs: number;
+  readonly endedWallMs: number;
+  readonly endedMs: number;
+  readonly end: SimulatedJob["end"];
+}
+
+interface GivenFleet {
+  readonly atMs: number;
+  readonly agents: readonly SimulatedAgent[];
+}
+
+export class Guarantees implements StateWitness, JobWitness {
+  readonly acknowledged: AcknowledgedChanges = new AcknowledgedChanges();
+  process: CurrentProcess | undefined;
+  jobs: SimulatedJobs | undefined;
+  /** The scheduler said that it could not record something. */
+  hasGivenUp = false;
+  readonly #world: World;
+  readonly #fleets: GivenFleet[] = [];
+  readonly #lastRuns = new Map<string, LastRun>();
+  readonly #startedIds = new Set<string>();
+  readonly #startedSlots = new Set<string>();
+  readonly #finished = new Set<string>();
+  readonly #skips = new Set<string>();
+  /** All that was defined since the last start. */
+  readonly #defined = new Set<string>();
+  /** Whose claim ran out unused, with the plan it had. */
+  readonly #ordered = new Set<string>();
+  /** Jobs whose end nobody was told of yet. */
+  readonly #untold = new Set<SimulatedJob>();
+  readonly #lapsed = new Map<string, string>();
+  /** Slots counted as missed whose event has not come. */
+  #owedMisses: { readonly slot: string; readonly atMs: number }[] = [];
+  /** When the witness must start; `undefined` while something excuses it. */
+  #beatAtMs: number | undefined;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  get fleet(): readonly SimulatedAgent[] {
+    return this.#fleets.at(-1)?.agents ?? [];
+  }
+
+  givenFleet(agents: readonly SimulatedAgent[], isStart: boolean): void {
+    // A start does not know what was defined before it.
+    if (isStart) this.#defined.clear();
+    this.#fleets.push({ atMs: this.#world.nowMs, agents });
+    this.#world.lastRosterMs = this.#world.nowMs;
+  }
+
+  /** The scheduler says that it could not record a result, which it may only say of a store that fails. */
+  gaveUp(message: string): void {
+    this.hasGivenUp = true;
+    if (this.#world.lastFaultMs < this.#world.nowMs - 2 * this.#world.checkMs)
+      this.#world.fail("no result is lost", message);
+  }
+
+  /** Across a crash a slot may run again, and what was owed is owed by nobody. */
+  crashed(): void {
+    this.#startedSlots.clear();
+    this.#owedMisses = [];
+    this.#untold.clear();
+    this.#beatAtMs = undefined;
+    this.acknowledged.forgetUnderWay();
+  }
+
+  /** Somebody has set the next run of a schedule by hand. */
+  ordered(name: string, slot: string): void {
+    this.#ordered.add(`${name} ${slot}`);
+  }
+
+  /** What excuses the witness for one beat. */
+  excuseWitness(): void {
+    this.#beatAtMs = undefined;
+  }
+
+  started(job: SimulatedJob): void {
+    const { process } = this;
+    const world = this.#world;
+    const { info, key, name } = job;
+    const { id, slot, source } = info.job;
+    if (process === undefined || job.process !== process.clock)
+      return world.fail("one owner", `${name} was started by a process that had been overtaken`);
+    process.starts++;
+    if (process.isStopped) world.fail("nothing starts after stop", `${name} of ${key}`);
+    if (this.#startedIds.has(id))
+      world.fail("one start per token", `${name} of ${key} has the id of another`);
+    this.#startedIds.add(id);
+    const slotName = `${world.passing} ${key} ${slot} ${source}`;
+    if (source !== "manual" && this.#startedSlots.has(slotName))
+      world.fail("one start per slot", `${name} of ${key} for ${slot}`);
+    this.#startedSlots.add(slotName);
+    this.#checkRoom(job, process);
+    this.#checkState(job, process);
+    if (source === "paused") world.fail("a pause is no slot", `${name} of ${key} at the end of one`);
+    const isLapsed = this.#lapsed.get(key) === slot;
+    if (source === "catch-up" && !isLapsed && world.wasCalmSince(Date.parse(slot ?? "")))
+      world.fail("waiting is not lateness", `${name} of ${key} catches up though it was seen in time`);
+    if (!this.#ordered.has(`${key} ${slot}`)) this.#checkTime(job);
+    if (key === WITNESS) this.#checkBeat(name);
+  }
+
+  ended(job: SimulatedJob): void {
+    if (job.process !== this.process?.clock) return;
+    const { nowMs, clock } = this.#world;
+    this.#untold.add(job);
+    this.#lastRuns.set(job.key, {
+      startedMs: job.startedMs,
+      claimedWallMs: Date.parse(job.info.job.started_at),
+      endedWallMs: clock.wallMs,
+      endedMs: nowMs,
+      end: job.end,
+    });
+    if (job.key === WITNESS) this.#beatAtMs = nowMs + WITNESS_INTERVAL_MS;
+  }
+
+  changed(key: ScheduleKey, before: KnownState, after: KnownState): void {
+    const name = `${key.agent}/${key.schedule}`;
+    const isCounted = (after.missed_count ?? 0) > (before.missed_count ?? 0);
+    if (isCounted)
+      this.#owedMisses.push({ slot: `${name} ${after.last_missed_at}`, atMs: this.#world.nowMs });
+    if (before.claim != null && after.claim == null && !this.#startedIds.has(before.claim.job_id)) {
+      const isInterrupted = after.interrupted_count !== before.interrupted_count;
+      const isGivenBack = after.next_run_at === before.next_run_at;
+      const isNoSlot = before.claim.source === "paused" || before.claim.source === "manual";
+      const isLapsed = this.#lapsed.get(name) === before.claim.slot;
+      if (!isCounted && !isInterrupted && !isGivenBack && !isNoSlot && !isLapsed)
+        this.#world.fail("every slot is accounted for", `${name} lost its claimed slot ${before.claim.slot}`);
+    }
+    // A job that failed may pause its schedule, which overrides what was said before it was written.
+    if (before.claim != null && after.paused_until !== before.paused_until)
+      this.acknowledged.forget(name, "paused_until");
+    if (before.claim != null && after.claim == null && after.next_run_at === before.next_run_at)
+      this.#lapsed.set(name, after.next_run_at ?? "");
+    if (before.claim == null && after.claim == null && !isCounted) this.#checkReplaced(name, before, after);
+  }
+
+  completed(claim: { readonly token: string } & ScheduleKey, before: KnownState): void {
+    if (before.claim?.token !== claim.token)
+      this.#world.fail("one live claim", `${claim.agent}/${claim.schedule} was completed with a stale token`);
+  }
+
+  /** Says whether it is the witness's or nobody's fault when the witness is late. */
+  checkAll(): void {
+    const { process } = this;
+    const world = this.#world;
+    if (process === undefined) return;
+    if (this.#beatAtMs !== undefined && world.nowMs > this.#beatAtMs) this.#checkBeat("no job");
+    this.#owedMisses = this.#owedMisses.filter(({ atMs }) => world.lastFaultMs < atMs);
+    const [owed] = this.#owedMisses;
+    if (owed !== undefined && world.callsUnderWay === 0)
+      world.fail("every skip is told", `no schedule:missed for ${owed.slot}`);
+    for (const key of process.inner.keys()) {
+      const name = `${key.agent}/${key.schedule}`;
+      const lost = this.acknowledged.lost(name, process.inner.peek(key));
+      if (lost !== undefined) world.fail("no acknowledged update is lost", `${name}: ${lost}`);
+    }
+    if (!process.scheduler.isRunning() || process.isStopped || world.upSinceMs > world.nowMs) return;
+    if (process.scheduler.getState().triggerCount !== process.starts)
+      world.fail(
+        "counters",
+        `${process.scheduler.getState().triggerCount} starts counted, ${process.starts} seen`,
+      );
+    if (!world.isCalm(3)) return;
+    this.#checkCounters(process);
+    if (world.clock.nextWakeMs() !== 0) this.#checkPrompt(process);
+    if (world.nowMs - Math.max(world.lastSlowMs, world.lastRosterMs) > 3 * world.checkMs)
+      this.#checkPlans(process);
+    this.#checkDropped(process);
+    if (world.isCalm(4, world.leaseMs)) this.#checkClaims(process);
+  }
+
+  missed({ agent, schedule, slot }: SchedulerEvents["schedule:missed"]): void {
+    const name = `${agent}/${schedule} ${slot.toISOString()}`;
+    this.#owedMisses = this.#owedMisses.filter((owed) => owed.slot !== name);
+    const isLapsed = this.#lapsed.get(`${agent}/${schedule}`) === slot.toISOString();
+    if (!isLapsed && this.#world.wasCalmSince(slot.getTime()))
+      this.#world.fail("waiting is not lateness", `${name} was missed though it was seen in time`);
+  }
+
+  skipped({ agent, schedule, slot }: SchedulerEvents["schedule:skipped"]): void {
+    if (slot !== undefined) this.#skips.add(`${agent}/${schedule} ${slot.toISOString()}`);
+  }
+
+  finished({ job }: SchedulerEvents["job:finished"]): void {
+    const known = this.jobs?.find(job.id);
+    const name = known?.name ?? "an unknown job";
+    if (this.#finished.has(job.id)) this.#world.fail("one final status per job", `${name} finished twice`);
+    this.#finished.add(job.id);
+    if (known !== undefined) this.#untold.delete(known);
+    if (known?.end !== job.status)
+      this.#world.fail("one final status per job", `${name} ended ${known?.end}, told as ${job.status}`);
+  }
+
+  /** After the last stop, when everything has ended. */
+  async checkEnd(): Promise<void> {
+    const { process, jobs } = this;
+    const world = this.#world;
+    if (process === undefined || jobs === undefined) return;
+    const { scheduler, inner, clock } = process;
+    if (jobs.live(clock).length > 0 || scheduler.getTotalRunningJobCount() > 0)
+      world.fail("counters return to zero", `${scheduler.getTotalRunningJobCount()} jobs after the end`);
+    for (const { name } of this.fleet)
+      if (scheduler.getRunningJobCount(name) > 0) world.fail("counters return to zero", `${name} has jobs`);
+    if (clock.sleeping > 0) world.fail("timers are gone", `${clock.sleeping} sleeps after the end`);
+    if (this.hasGivenUp) return;
+    for (const key of inner.keys())
+      if (inner.peek(key).claim != null || inner.peek(key).status === "running")
+        world.fail("counters return to zero", `${key.agent}/${key.schedule} is claimed after the end`);
+    for (const { id, status } of await inner.jobs.list({ limit: Infinity })) {
+      const job = jobs.find(id);
+      const expected = job?.process === clock ? job.end : undefined;
+      if (status === "running" || (expected !== undefined && status !== expected))
+        world.fail("one final status per job", `${job?.name} ended ${job?.end}, recorded as ${status}`);
+    }
+    for (const { name, info, process: owner } of jobs.all)
+      if (owner === clock && (await inner.jobs.get(info.job.id)) === undefined)
+        world.fail("one final status per job", `${name} has no record`);
+  }
+
+  #checkRoom({ info, key, name, process: clock }: SimulatedJob, { inner }: CurrentProcess): void {
+    const world = this.#world;
+    const live = this.jobs?.live(clock) ?? [];
+    const agent = info.agent.name;
+    const capacity = inner.definitions.find((known) => known.agent === agent)?.maxConcurrent ?? 1;
+    const running = live.filter((job) => job.info.agent.name === agent).length;
+    if (running >= capacity)
+      world.fail("capacity of an agent", `${name} of ${key}: ${running + 1} jobs, ${capacity} allowed`);
+    if (live.length >= world.maxConcurrent)
+      world.fail(
+        "capacity of the fleet",
+        `${name} of ${key}: ${live.length + 1} jobs, ${world.maxConcurrent} allowed`,
+      );
+    const twin = live.find((job) => job.key === key);
+    if (twin !== undefined) world.fail("no schedule twice at once", `${name} of ${key} beside ${twin.name}`);
+  }
+
+  #checkState({ info, key, name }: SimulatedJob, { inner }: CurrentProcess): void {
+    const world = this.#world;
+    const state = inner.peek({ agent: info.agent.name, schedule: info.scheduleName });
+    if (state.claim?.job_id !== info.job.id)
+      world.fail("a claim is durable before its job starts", `${name} of ${key}`);
+    if (!world.isCalm(3)) return;
+    if (world.nowMs - Math.max(world.lastSlowMs, world.lastRosterMs) > 3 * world.checkMs) {
+      const defined = this.#definition(key);
+      const expected = defined?.type === "cron" ? { timezone: "UTC", ...defined } : defined;
+      if (!isDeepStrictEqual(expected, { ...info.schedule }))
+        world.fail("agents change at the next pass", `${name} of ${key} has an old definition`);
+      const isPaused = Date.parse(state.paused_until ?? "") > world.clock.wallMs;
+      if (info.job.source !== "manual" && isPaused) world.fail("a pause holds", `${name} of ${key}`);
+      if (state.status === "disabled") world.fail("disabled holds", `${name} of ${key}`);
+    }
+  }
+
+  #checkTime({ info, key, name, startedWallMs, startedMs }: SimulatedJob): void {
+    const world = this.#world;
+    const { source, slot } = info.job;
+    const { schedule } = info;
+    const slotMs = Date.parse(slot ?? "");
+    if (slotMs > startedWallMs && world.lastJumpMs < startedMs - 1_000)
+      world.fail("nothing starts early", `${name} of ${key} for ${slot}`);
+    const isLapsed = this.#lapsed.get(key) === slot;
+    if (source === "baseline-cron" && !isLapsed && (schedule.type !== "cron" || !isOnGrid(schedule, slotMs)))
+      world.fail("cron starts are on the grid", `${name} of ${key} for ${slot}`);
+    const last = this.#lastRuns.get(key);
+    if (source !== "baseline-interval" || last === undefined || world.lastJumpMs >= last.startedMs) return;
+    const given = this.#definitionsSince(key, last.endedMs);
+    const waits = given.map(({ interval = "0s", on_failure: policy = "backoff" }) => {
+      const factor = last.end === "failed" && policy === "backoff" ? 2 : 1;
+      return secondsMs(interval) * factor;
+    });
+    const isFromStart = given.some(({ anchor }) => anchor === "start");
+    const fromMs = isFromStart ? last.claimedWallMs : last.endedWallMs;
+    if (startedWallMs < fromMs + Math.min(...waits))
+      world.fail(
+        "an interval counts from completion",
+        `${name} of ${key} starts ${startedWallMs - fromMs} ms after the last, not ${Math.min(...waits)}`,
+      );
+  }
+
+  #checkBeat(name: string): void {
+    const world = this.#world;
+    const atMs = this.#beatAtMs;
+    this.#beatAtMs = undefined;
+    if (atMs === undefined) return;
+    const sinceMs = atMs - WITNESS_INTERVAL_MS;
+    const lastTroubleMs = Math.max(world.lastFaultMs, world.lastSlowMs, world.lastJumpMs, world.upSinceMs);
+    if (lastTroubleMs >= sinceMs - world.checkMs || world.callsUnderWay > 0 || world.maxConcurrent < Infinity)
+      return;
+    if (world.nowMs !== atMs)
+      world.fail("nobody delays another", `the witness was due at ${atMs}, at ${world.nowMs} starts ${name}`);
+  }
+
+  #checkReplaced(name: string, before: KnownState, after: KnownState): void {
+    const world = this.#world;
+    const dueMs = Date.parse(before.next_run_at ?? "");
+    const isSlot =
+      dueMs <= world.clock.wallMs && before.next_run_source !== "paused" && before.status !== "disabled";
+    if (!isSlot || after.next_run_at === before.next_run_at) return;
+    const recently = world.nowMs - 5 * world.checkMs;
+    const troubledMs = Math.max(world.lastEditMs, world.lastRosterMs, world.lastFaultMs, world.lastJumpMs);
+    const isTold = this.#skips.has(`${name} ${new Date(dueMs).toISOString()}`);
+    const isAsked = this.acknowledged.isChanging(name);
+    if (!isTold && !isAsked && troubledMs < recently && world.upSinceMs < recently)
+      world.fail("every slot is accounted for", `${name} lost its due slot ${before.next_run_at}`);
+  }
+
+  #checkCounters({ scheduler, clock }: CurrentProcess): void {
+    const live = this.jobs?.live(clock) ?? [];
+    if (scheduler.getTotalRunningJobCount() !== live.length)
+      this.#world.fail(
+        "counters",
+        `${scheduler.getTotalRunningJobCount()} jobs counted, ${live.length} running`,
+      );
+    for (const { name } of this.fleet) {
+      const running = live.filter(({ info }) => info.agent.name === name).length;
+      if (scheduler.getRunningJobCount(name) !== running)
+        this.#world.fail(
+          "counters",
+          `${name}: ${scheduler.getRunningJobCount(name)} counted, ${running} running`,
+        );
+    }
+  }
+
+  /** Everything has acted and nothing is under way: what could run now will not before the next check. */
+  #checkPrompt({ inner, scheduler }: CurrentProcess): void {
+    const { clock, maxConcurrent } = this.#world;
+    if (scheduler.getTotalRunningJobCount() >= maxConcurrent) return;
+    const claimed = new Map<string, number>();
+    for (const key of inner.keys())
+      if (inner.peek(key).claim != null) claimed.set(key.agent, (claimed.get(key.agent) ?? 0) + 1);
+    for (const { agent, schedule, maxConcurrent: capacity = 1 } of inner.definitions) {
+      const state = inner.peek({ agent, schedule });
+      if (state.claim != null || state.status === "disabled" || (claimed.get(agent) ?? 0) >= capacity)
+        continue;
+      const dueMs = Math.max(
+        Date.parse(state.next_run_at ?? ""),
+        Date.parse(state.paused_until ?? new Date(0).toISOString()),
+      );
+      if (dueMs <= clock.wallMs)
+        this.#world.fail(
+          "what may run runs at once",
+          `${agent}/${schedule} is due since ${state.next_run_at}`,
+        );
+    }
+  }
+
+  /** A slot that its schedule drops when busy is not there any more once that was said. */
+  #checkDropped({ inner }: CurrentProcess): void {
+    for (const { agent, schedule } of inner.definitions) {
+      const name = `${agent}/${schedule}`;
+      const { claim, next_run_at: slot, next_run_source: source } = inner.peek({ agent, schedule });
+      const isAskedFor = ["first-run", "catch-up", "manual", "ai-oneshot"].includes(source ?? "");
+      const isTold =
+        slot != null && this.#skips.has(`${name} ${slot}`) && Date.parse(slot) <= this.#world.clock.wallMs;
+      if (claim != null || isAskedFor || !isTold || this.#definition(name)?.when_busy !== "skip") continue;
+      if (this.#world.wasCalmSince(Date.parse(slot)))
+        this.#world.fail("a busy agent drops its slot", `${name} still has that of ${slot}`);
+    }
+  }
+
+  /** No silence: what runs by itself has a plan, and one that its definition explains. What is gone has none. */
+  #checkPlans({ inner }: CurrentProcess): void {
+    const world = this.#world;
+    for (const key of inner.keys()) {
+      const name = `${key.agent}/${key.schedule}`;
+      const state = inner.peek(key);
+      const isDefined = inner.definitions.some(
+        ({ agent, schedule }) => agent === key.agent && schedule === key.schedule,
+      );
+      if (state.claim != null || this.acknowledged.isChanging(name)) continue;
+      const isLapsed = this.#lapsed.get(name) === (state.next_run_at ?? "");
+      if (isDefined) this.#defined.add(name);
+      else if (this.#defined.has(name) && state.next_run_at != null && !isLapsed)
+        world.fail("agents change at the next pass", `${name} is gone and has a plan`);
+      const schedule = this.#definition(name);
+      const isRecurring = schedule?.type === "interval" || schedule?.type === "cron";
+      const isPaused = Date.parse(state.paused_until ?? "") > world.clock.wallMs;
+      if (!isDefined || isLapsed || !isRecurring || isPaused || state.status === "disabled") continue;
+      const inMs = Date.parse(state.next_run_at ?? "") - world.clock.wallMs;
+      if (!(inMs <= longestWaitMs(schedule, state)) && state.next_run_source !== "manual")
+        world.fail("no silence", `${name} runs next at ${state.next_run_at} (${state.next_run_source})`);
+    }
+  }
+
+  #checkClaims({ inner, clock }: CurrentProcess): void {
+    for (const { name, key } of this.#untold)
+      this.#world.fail("every end is told", `${name} of ${key} has ended`);
+    const live = new Set((this.jobs?.live(clock) ?? []).map(({ info }) => info.job.id));
+    for (const key of inner.keys()) {
+      const { claim } = inner.peek(key);
+      if (claim != null && !live.has(claim.job_id))
+        this.#world.fail("nothing stays blocked", `${key.agent}/${key.schedule} is claimed by nobody`);
+    }
+  }
+
+  #definition(name: string): SimulatedSchedule | undefined {
+    const [agent, schedule = ""] = name.split("/");
+    return this.fleet.find((known) => known.name === agent)?.schedules[schedule];
+  }
+
+  /** All that a schedule was since a moment, and what it was then. */
+  #definitionsSince(name: string, sinceMs: number): SimulatedSchedule[] {
+    const [agent, schedule = ""] = name.split("/");
+    const first = this.#fleets.findLastIndex(({ atMs }) => atMs < sinceMs - 10 * this.#world.checkMs);
+    return this.#fleets.slice(Math.max(0, first)).flatMap(({ agents }) => {
+      const found = agents.find((known) => known.name === agent)?.schedules[schedule];
+      return found?.type === "interval" && found.interval !== "0s" ? [found] : [];
+    });
+  }
+}
+
+const MOST_DOUBLINGS = 5;
+
+function longestWaitMs(schedule: SimulatedSchedule, state: KnownState): number {
+  const failures = (schedule.on_failure ?? "backoff") === "backoff" ? (state.failure_count ?? 0) : 0;
+  const waitMs =
+    schedule.type === "cron"
+      ? LONGEST_CRON_MS
+      : secondsMs(schedule.interval ?? "0s") *
+        2 ** Math.min(failures, MOST_DOUBLINGS) *
+        (1 + (schedule.jitter ?? 0) / 100);
+  const hintMs = secondsMs(state.hint?.interval ?? "") || 0;
+  const leastMs = schedule.min_interval === undefined ? 0 : secondsMs(schedule.min_interval);
+  return Math.max(waitMs, hintMs, leastMs);
+}
+
+const walls = new Map<string, (instant: number) => number>();
+
+function isOnGrid(
+  {
+    expression,
+    cron,
+    timezone,
+  }: {
+    readonly expression?: string | undefined;
+    readonly cron?: string | undefined;
+    readonly timezone?: string | undefined;
+  },
+  slotMs: number,
+): boolean {
+  const zone = timezone ?? "UTC";
+  const show = walls.get(zone) ?? wallClock(zone);
+  walls.set(zone, show);
+  return slotMs % 1_000 === 0 && matches(readFields(expression ?? cron ?? ""), new Date(show(slotMs)));
+}

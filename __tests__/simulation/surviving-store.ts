@@ -1,0 +1,125 @@
+/**
+ * A store whose states outlive it, as a file does: a successor takes them over as they were when the process died. It lets
+ * the guarantees see every change at the moment it is made.
+ */
+import type { JobLog } from "../../src/state/jobs/job-log.js";
+import type { MemoryStore } from "../../src/state/memory-store.js";
+import type { ScheduleState, ScheduleStatePatch } from "../../src/state/schedule-state.js";
+import type {
+  ClaimToken,
+  ScheduleChange,
+  ScheduleDefinition,
+  ScheduleKey,
+  StateStore,
+} from "../../src/state/state-store.js";
+import type { StateOperation } from "../../src/state/state-operation.js";
+import type { ProcessClock } from "./virtual-clock.js";
+
+export type KnownState = Partial<ScheduleState>;
+
+export interface StateWitness {
+  changed(key: ScheduleKey, before: KnownState, after: KnownState): void;
+  completed(claim: ClaimToken, before: KnownState): void;
+}
+
+export interface SurvivingStore extends StateStore {
+  /** What was defined last. */
+  readonly definitions: readonly ScheduleDefinition[];
+  keys(): Iterable<ScheduleKey>;
+  peek(key: ScheduleKey): KnownState;
+  /** As somebody with an editor does. */
+  edit(key: ScheduleKey, patch: ScheduleStatePatch): Promise<void>;
+  /** Takes over what a dead process left. */
+  inherit(from: SurvivingStore): Promise<void>;
+}
+
+export interface SurvivingStoreOptions {
+  readonly clock: ProcessClock;
+  readonly leaseMs: number;
+  readonly witness: StateWitness;
+  /** That of the process before. */
+  readonly log: JobLog | undefined;
+}
+
+export function survivingStore(
+  Base: typeof MemoryStore,
+  { clock, leaseMs, witness, log }: SurvivingStoreOptions,
+): SurvivingStore {
+  class Store extends Base implements SurvivingStore {
+    override readonly jobs: JobLog;
+    definitions: readonly ScheduleDefinition[] = [];
+    readonly #keys = new Map<string, ScheduleKey>();
+    #wasOpen = false;
+    #isInheriting = false;
+
+    constructor() {
+      super({ clock, leaseMs });
+      this.jobs = log ?? new Base({ clock }).jobs;
+    }
+
+    override async open(): Promise<void> {
+      if (!this.#wasOpen) {
+        this.#wasOpen = true;
+        for (const { id } of await this.jobs.list({ status: "running", limit: Infinity }))
+          await this.jobs.finish(id, { status: "interrupted" });
+      }
+      await super.open();
+    }
+
+    override async define(definitions: readonly ScheduleDefinition[]): Promise<readonly ScheduleState[]> {
+      const states = await super.define(definitions);
+      this.definitions = definitions;
+      return states;
+    }
+
+    override async complete(claim: ClaimToken, change: ScheduleChange): Promise<boolean> {
+      const before = this.known(claim);
+      const isHeld = await super.complete(claim, change);
+      if (isHeld) witness.completed(claim, before);
+      return isHeld;
+    }
+
+    *keys(): Iterable<ScheduleKey> {
+      yield* this.#keys.values();
+    }
+
+    peek(key: ScheduleKey): KnownState {
+      return this.known(key);
+    }
+
+    async edit({ agent, schedule }: ScheduleKey, patch: ScheduleStatePatch): Promise<void> {
+      const key = { agent, schedule };
+      await this.commit({
+        apply: (draft) => {
+          draft.patch(key, patch);
+        },
+      });
+      this.noteOutsideChanges([{ ...key, keys: Object.keys(patch) as (keyof ScheduleState)[] }]);
+    }
+
+    async inherit(from: SurvivingStore): Promise<void> {
+      this.#isInheriting = true;
+      for (const key of from.keys()) await this.update(key, { ...from.peek(key) });
+      this.#isInheriting = false;
+    }
+
+    protected override commit(operation: StateOperation): Promise<void> {
+      return super.commit({
+        apply: (draft) =>
+          operation.apply({
+            read: (key) => draft.read(key),
+            keys: () => draft.keys(),
+            patch: ({ agent, schedule }, patch) => {
+              const key = { agent, schedule };
+              const before = this.known(key);
+              const after = draft.patch(key, patch);
+              this.#keys.set(`${agent}/${schedule}`, key);
+              if (!this.#isInheriting) witness.changed(key, before, after);
+              return after;
+            },
+          }),
+      });
+    }
+  }
+  return new Store();
+}
