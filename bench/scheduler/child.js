@@ -1,0 +1,77 @@
+/** One measurement of one contender in a process of its own: `child.js <measurement> <contender> <options as JSON>`. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { CONTENDERS } from "./contenders.js";
+import { readingEachTime } from "./reading-each-time.js";
+import { throughput } from "./throughput.js";
+
+const [measurement, name, options] = process.argv.slice(2);
+const measurements = { idle, burst, throughput, readingEachTime };
+process.send(await measurements[measurement](CONTENDERS[name], JSON.parse(options)), () => process.exit());
+
+/** Registers `count` schedules that are due hours later, then watches them do nothing. */
+async function idle({ prepare }, { count, windowMs }) {
+  const schedules = Array.from({ length: count }, (_, i) => laterSchedule(i));
+  const { register, stop } = await prepare(schedules, () => {});
+  const bytesBefore = bytesUsed();
+  const [from, cpu] = [performance.now(), process.cpuUsage()];
+  await register();
+  const registerMicros = microsSince(cpu) / count;
+  const registerMs = performance.now() - from;
+  const bytes = (bytesUsed() - bytesBefore) / count;
+  const idleMsPerSecond = windowMs > 0 ? await watch(windowMs) : undefined;
+  await stop();
+  return { registerMicros, registerMs, bytes, idleMsPerSecond };
+}
+
+async function watch(windowMs) {
+  // What registering left to be done is no idling.
+  await sleep(3_000);
+  globalThis.gc();
+  const [from, cpu] = [performance.now(), process.cpuUsage()];
+  await sleep(windowMs);
+  return microsSince(cpu) / (performance.now() - from);
+}
+
+/** Times of day at least six hours away, as many different ones as twelve hours have minutes. */
+function laterSchedule(i) {
+  const slot = new Date(Math.ceil(Date.now() / 60_000) * 60_000 + (6 * 60 + (i % 720)) * 60_000);
+  return { expression: `${slot.getUTCMinutes()} ${slot.getUTCHours()} * * *`, slotMs: slot.getTime() };
+}
+
+/** How late `count` schedules start that are due in the same second, or in `seconds` of them, in milliseconds. */
+async function burst({ prepare }, { count, seconds, leadMs }) {
+  const firstMs = Math.ceil((Date.now() + leadMs) / 1000) * 1000;
+  const lateness = [];
+  const schedules = Array.from({ length: count }, (_, i) =>
+    secondSchedule(firstMs + (Math.floor(i / 10) % seconds) * 1000),
+  );
+  const { register, stop } = await prepare(schedules, (slotMs) => {
+    lateness.push(Date.now() - slotMs);
+  });
+  await register();
+  const spareMs = firstMs - Date.now();
+  if (spareMs < 500) return { tooSlow: true };
+  await sleep(spareMs + (seconds - 1) * 1000 + 100);
+  for (let waited = 0; waited < 20 && lateness.length < count; waited++) await sleep(500);
+  await stop();
+  const sorted = lateness.toSorted((a, b) => a - b);
+  const at = (share) => sorted[Math.ceil(sorted.length * share) - 1];
+  return { started: lateness.length, first: sorted[0], median: at(0.5), p99: at(0.99), last: at(1) };
+}
+
+function secondSchedule(slotMs) {
+  const slot = new Date(slotMs);
+  const fields = [slot.getUTCSeconds(), slot.getUTCMinutes(), slot.getUTCHours(), "* * *"];
+  return { expression: fields.join(" "), slotMs };
+}
+
+function microsSince(before) {
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
+function bytesUsed() {
+  globalThis.gc();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
