@@ -17,6 +17,8 @@ async function idle({ prepare }, { count, windowMs }) {
   await register();
   const registerMicros = microsSince(cpu) / count;
   const registerMs = performance.now() - from;
+  // What is still on its way when registering has been answered does not stay.
+  await sleep(500);
   const bytes = (bytesUsed() - bytesBefore) / count;
   const idleMsPerSecond = windowMs > 0 ? await watch(windowMs) : undefined;
   await stop();

@@ -14,7 +14,7 @@ export interface SchedulerContext {
   readonly events: EventHub;
   /** In milliseconds. */
   readonly checkInterval: number;
-  store: StateStore;
+  readonly store: StateStore;
   roster: Roster;
 }
 
@@ -24,6 +24,12 @@ export function nameOf({ agent, schedule }: ScheduleKey): string {
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Tells what went wrong with the scheduler itself, to the log and to listeners. */
+export function reportError({ log, events }: SchedulerContext, what: string, cause: unknown): void {
+  log.error(`${what}: ${messageOf(cause)}`);
+  events.emit("scheduler:error", { error: cause instanceof Error ? cause : new Error(String(cause)) });
 }
 
 /** Tells what went wrong with one schedule, to the log and to listeners. */

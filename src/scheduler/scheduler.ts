@@ -9,12 +9,12 @@ import { StateLockedError } from "../state/errors.js";
 import { FileStore } from "../state/file-store.js";
 import type { ScheduleKey, StateStore } from "../state/state-store.js";
 import type { Agent } from "./agent.js";
-import { CheckLoop } from "./check-loop.js";
 import { Checker } from "./checker.js";
 import { ClaimKeeper } from "./claim-keeper.js";
-import { SchedulerError, SchedulerShutdownError } from "./errors.js";
+import { SchedulerError } from "./errors.js";
 import { EventHub, type SchedulerEvent, type SchedulerListener } from "./events.js";
 import { type ExecuteJob, JobDesk } from "./job-desk.js";
+import { Lifecycle } from "./lifecycle.js";
 import { Planner } from "./planner.js";
 import { type FleetDefaults, Roster } from "./roster.js";
 import { type HintOptions, ScheduleControls, unknownSchedule } from "./schedule-controls.js";
@@ -22,44 +22,29 @@ import { runSchedule } from "./schedule-runner.js";
 import { listSchedules, type ScheduleStatus } from "./schedule-status.js";
 import {
   checkOptions,
-  invalidOption,
   type SchedulerOptions,
   type SchedulerState,
   type SchedulerStatus,
   type StopOptions,
   type TriggerResult,
 } from "./scheduler-options.js";
-import { messageOf, reportTrouble, type SchedulerContext } from "./scheduler-context.js";
+import { messageOf, reportError, reportTrouble, type SchedulerContext } from "./scheduler-context.js";
 
 const DEFAULT_CHECK_INTERVAL_MS = 1_000;
-const DEFAULT_STOP_TIMEOUT_MS = 30_000;
 const DEFAULT_STATE_DIR = ".rota";
 
 export class Scheduler implements AsyncDisposable {
   readonly #options: SchedulerOptions;
   readonly #defaults: FleetDefaults;
   readonly #context: SchedulerContext;
-  readonly #claims: ClaimKeeper;
   readonly #jobs: JobDesk;
   readonly #checker: Checker;
   readonly #controls: ScheduleControls;
-  #status: SchedulerStatus = "stopped";
+  readonly #lifecycle: Lifecycle;
   #startedAt: Date | undefined;
   #lastCheckAt: Date | undefined;
   #checkCount = 0;
   #startCountBefore = 0;
-  /** Whether the store is open: also after a stop that did not wait, until the last job has ended. */
-  #isOpen = false;
-  #starting: Promise<void> | undefined;
-  #stopping: Promise<void> | undefined;
-  /** How often it was stopped, which calls off what started before. */
-  #stopCount = 0;
-  /** Resolves when the last stop has made sure that nothing can start any more. */
-  #quiet: Promise<void> | undefined;
-  #closing: Promise<void> | undefined;
-  /** The one that checks, or after a stop the one that waits for jobs to end. */
-  #loop: CheckLoop | undefined;
-  #unsubscribe: () => void = () => {};
   /** What made the last pass fail. */
   #trouble: string | undefined;
 
@@ -78,36 +63,31 @@ export class Scheduler implements AsyncDisposable {
       roster: new Roster([]),
     };
     const planner = new Planner(this.#context);
-    this.#claims = new ClaimKeeper(this.#context);
+    const claims = new ClaimKeeper(this.#context);
     this.#jobs = new JobDesk(this.#context, planner, {
       execute: this.#execution(),
-      claims: this.#claims,
-      onFreed: () => this.#loop?.wake(),
+      claims,
+      onFreed: () => this.#lifecycle.wake(),
     });
     this.#checker = new Checker(this.#context, planner, {
       jobs: this.#jobs,
-      claims: this.#claims,
+      claims,
       maxConcurrent: options.maxConcurrent ?? Infinity,
     });
     this.#controls = new ScheduleControls(this.#context, planner);
+    this.#lifecycle = new Lifecycle(this.#context, {
+      claims,
+      jobs: this.#jobs,
+      checker: this.#checker,
+      pass: () => this.#pass(),
+    });
   }
 
   /** Resolves once the loop runs. Rejects when the scheduler runs already, or its state cannot be opened. */
   async start(agents: readonly Agent[]): Promise<void> {
-    if (this.#status !== "stopped" || this.#stopping !== undefined)
-      throw new SchedulerError("The scheduler is already running: call stop() first", {
-        code: "ALREADY_RUNNING",
-      });
+    this.#lifecycle.requireStopped();
     const roster = this.#roster(agents);
-    this.#status = "running";
-    const starting = this.#start(roster);
-    this.#starting = starting;
-    try {
-      await starting;
-    } finally {
-      // One that was called off may end after the next has begun.
-      if (this.#starting === starting) this.#starting = undefined;
-    }
+    await this.#lifecycle.start(roster, () => this.#begin(roster));
   }
 
   /**
@@ -115,10 +95,7 @@ export class Scheduler implements AsyncDisposable {
    * with SchedulerShutdownError when that takes longer than `timeout`; jobs that are still running have been told to end.
    */
   stop(options: StopOptions = {}): Promise<void> {
-    this.#stopping ??= this.#stop(options).finally(() => {
-      this.#stopping = undefined;
-    });
-    return this.#stopping;
+    return this.#lifecycle.stop(options);
   }
 
   /** Leaving a scope does not wait for jobs: they are told to end, and their results are still recorded. */
@@ -130,20 +107,20 @@ export class Scheduler implements AsyncDisposable {
   setAgents(agents: readonly Agent[]): void {
     this.#requireRunning();
     this.#checker.setRoster(this.#roster(agents));
-    this.#loop?.wake();
+    this.#lifecycle.wake();
   }
 
   isRunning(): boolean {
-    return this.#status === "running";
+    return this.#lifecycle.status === "running";
   }
 
   getStatus(): SchedulerStatus {
-    return this.#status;
+    return this.#lifecycle.status;
   }
 
   getState(): SchedulerState {
     return {
-      status: this.#status,
+      status: this.#lifecycle.status,
       startedAt: this.#startedAt,
       checkCount: this.#checkCount,
       triggerCount: this.#jobs.startCount - this.#startCountBefore,
@@ -172,7 +149,7 @@ export class Scheduler implements AsyncDisposable {
       const running = await this.#checker.trigger(this.#find(agent, schedule));
       if (running === "stopped") throw notRunning();
       if (typeof running === "string") return { success: false, skipped: true, skipReason: running };
-      this.#loop?.wake();
+      this.#lifecycle.wake();
       return { success: true, jobId: running.job.id };
     } catch (error) {
       return { success: false, error: messageOf(error) };
@@ -220,127 +197,16 @@ export class Scheduler implements AsyncDisposable {
     return this;
   }
 
-  async #start(roster: Roster): Promise<void> {
+  #begin({ agents }: Roster): void {
     const { clock, events, log } = this.#context;
-    const stopCount = this.#stopCount;
-    const isCalledOff = (): boolean => this.#stopCount !== stopCount;
-    try {
-      // Before anything is waited for: `setAgents` may give others meanwhile.
-      this.#checker.setRoster(roster);
-      await this.#open();
-      if (!isCalledOff()) await this.#checker.applyRoster();
-      if (isCalledOff()) throw stoppedMeanwhile();
-    } catch (error) {
-      if (!isCalledOff()) {
-        const closing = this.#closeWhenIdle();
-        if (this.#claims.isIdle) await closing;
-      }
-      if (!isCalledOff()) this.#status = "stopped";
-      throw error;
-    }
-    this.#startedAt = clock.now();
+    const startedAt = clock.now();
+    this.#startedAt = startedAt;
     this.#checkCount = 0;
     this.#startCountBefore = this.#jobs.startCount;
     this.#lastCheckAt = undefined;
     this.#trouble = undefined;
-    this.#claims.isOpen = true;
-    this.#checker.open();
-    this.#loop = new CheckLoop(clock, () => this.#pass());
-    void this.#loop.run();
-    log.info(`Scheduler started with ${roster.agents.size} agents.`);
-    events.emit("scheduler:started", { startedAt: this.#startedAt });
-  }
-
-  /** Goes on with the store of a stop that has not ended, so that what runs since then is still known. */
-  async #open(): Promise<void> {
-    await this.#quiet;
-    await this.#loop?.stop();
-    await this.#closing;
-    if (!this.#isOpen) {
-      this.#context.store = this.#options.store ?? this.#newStore();
-      this.#context.roster = new Roster([]);
-      await this.#context.store.open(this.#context.clock);
-      this.#isOpen = true;
-    }
-    this.#unsubscribe = this.#context.store.onChange((changes) => {
-      this.#checker.noteOutside(changes);
-      this.#loop?.wake();
-    });
-  }
-
-  async #stop({ waitForJobs = true, timeout = DEFAULT_STOP_TIMEOUT_MS }: StopOptions): Promise<void> {
-    if (!(timeout >= 0)) throw invalidOption("timeout", timeout, "a number of milliseconds from 0");
-    const wasRunning = this.#status === "running";
-    const hasStarted = wasRunning && this.#starting === undefined;
-    if (wasRunning) this.#status = "stopping";
-    this.#stopCount++;
-    this.#checker.shut();
-    this.#claims.isOpen = false;
-    if (!waitForJobs) this.#jobs.cancelAll(STOPPED);
-    const ended = this.#end(waitForJobs);
-    const isInTime = await this.#isWithin(timeout, ended);
-    this.#status = "stopped";
-    const runningJobCount = this.#jobs.size;
-    if (!isInTime) this.#jobs.cancelAll(STOPPED);
-    if (hasStarted) {
-      this.#context.log.info("Scheduler stopped.");
-      this.#context.events.emit("scheduler:stopped", { runningJobCount });
-    }
-    if (isInTime) return;
-    throw new SchedulerShutdownError(
-      `Scheduler shutdown timed out after ${timeout} ms with ${runningJobCount} job(s) still running`,
-      { timedOut: true, runningJobCount },
-    );
-  }
-
-  /** Resolves when nothing can start any more, and, if that is waited for, everything has ended. */
-  async #end(waitForJobs: boolean): Promise<void> {
-    this.#quiet = this.#quieten(this.#starting, this.#loop);
-    await this.#quiet;
-    const closing = this.#closeWhenIdle();
-    if (waitForJobs || this.#claims.isIdle) await closing;
-  }
-
-  async #quieten(starting: Promise<void> | undefined, loop: CheckLoop | undefined): Promise<void> {
-    await starting?.catch(() => {});
-    await (loop ?? this.#loop)?.stop();
-    await this.#checker.settled();
-  }
-
-  /** Keeps the claims of jobs that are still running alive, and closes the store when the last has ended. */
-  #closeWhenIdle(): Promise<void> {
-    this.#closing ??= this.#linger().finally(() => {
-      this.#closing = undefined;
-    });
-    return this.#closing;
-  }
-
-  async #linger(): Promise<void> {
-    if (!this.#isOpen) return;
-    this.#unsubscribe();
-    this.#loop = new CheckLoop(this.#context.clock, async () => {
-      if (this.#claims.isIdle) return undefined;
-      await this.#jobs.renew().catch((error: unknown) => this.#report("Could not renew claims", error));
-      // None is left when renewing has failed.
-      return this.#claims.renewalMs || this.#context.checkInterval;
-    });
-    await this.#loop.run();
-    // A start has called it off.
-    if (!this.#claims.isIdle) return;
-    this.#isOpen = false;
-    await this.#context.store
-      .close()
-      .catch((error: unknown) => this.#report("Could not close the store", error));
-  }
-
-  async #isWithin(timeoutMs: number, task: Promise<void>): Promise<boolean> {
-    const timer = new AbortController();
-    const timeUp = this.#context.clock.sleep(timeoutMs, timer.signal).then(() => false);
-    try {
-      return await Promise.race([task.then(() => true), timeUp]);
-    } finally {
-      timer.abort();
-    }
+    log.info(`Scheduler started with ${agents.size} agents.`);
+    events.emit("scheduler:started", { startedAt });
   }
 
   async #pass(): Promise<number> {
@@ -366,10 +232,10 @@ export class Scheduler implements AsyncDisposable {
     if (!(error instanceof StateLockedError)) return;
     // Another owns the state now: whatever is done from here on would count for nothing.
     this.#jobs.cancelAll("Another scheduler has taken over");
-    void this.#stopForGood();
+    void this.#giveUp();
   }
 
-  async #stopForGood(): Promise<void> {
+  async #giveUp(): Promise<void> {
     try {
       await this.stop({ waitForJobs: false });
     } catch (error) {
@@ -386,9 +252,7 @@ export class Scheduler implements AsyncDisposable {
   }
 
   #report(what: string, cause: unknown): void {
-    const { log, events } = this.#context;
-    log.error(`${what}: ${messageOf(cause)}`);
-    events.emit("scheduler:error", { error: cause instanceof Error ? cause : new Error(String(cause)) });
+    reportError(this.#context, what, cause);
   }
 
   #roster(agents: readonly Agent[]): Roster {
@@ -420,7 +284,7 @@ export class Scheduler implements AsyncDisposable {
   async #control(change: () => Promise<void>): Promise<void> {
     this.#requireRunning();
     await change();
-    this.#loop?.wake();
+    this.#lifecycle.wake();
   }
 
   /** The schedule of this name, or the agent's first; throws what speaks against it. */
@@ -434,16 +298,10 @@ export class Scheduler implements AsyncDisposable {
   }
 
   #requireRunning(): void {
-    if (this.#status !== "running") throw notRunning();
+    if (this.#lifecycle.status !== "running") throw notRunning();
   }
 }
 
-const STOPPED = "The scheduler was stopped";
-
 function notRunning(): SchedulerError {
   return new SchedulerError("The scheduler is not running: call start() first", { code: "NOT_RUNNING" });
-}
-
-function stoppedMeanwhile(): SchedulerError {
-  return new SchedulerError("The scheduler was stopped while it started", { code: "NOT_RUNNING" });
 }
