@@ -187,18 +187,12 @@ export class JobDesk {
     } catch (error) {
       end = failureOf(error, running.isAborted);
     }
-    const { clock } = this.#context;
+    const { clock, log, events } = this.#context;
     const finishedAt = clock.now();
     const record = endRecord(running.job, end, finishedAt, clock.monotonic() - running.startedMs);
-    await this.#conclude(running, record, finishedAt);
-  }
-
-  async #conclude(running: RunningJob, record: EndedRecord, finishedAt: Date): Promise<void> {
-    const { job } = running;
     running.hasEnded = true;
     await this.#settle(running, () => this.#writeEnd(running, record, finishedAt));
-    const { log, events } = this.#context;
-    log.debug?.(`Finished ${job.id} of ${nameOf(running.claim)}: ${record.status}`);
+    log.debug?.(`Finished ${running.job.id} of ${nameOf(running.claim)}: ${record.status}`);
     events.emit("job:finished", { job: record });
   }
 

@@ -2,7 +2,7 @@
  * What a finished job changes in its schedule's state: the failure count, and the hints it used up.
  * The plan that follows is the governor's, made from the state with these changes.
  */
-import { isoTimeMs } from "../iso-time.js";
+import { isoText, isoTimeMs } from "../iso-time.js";
 import type { ScheduleHint, ScheduleState, ScheduleStatePatch } from "../state/schedule-state.js";
 
 export interface JobOutcome {
@@ -17,16 +17,16 @@ export interface JobOutcome {
  * doubles the wait; a hint that the job did not use up is not among them, so a newer one is never overwritten.
  */
 export function recordOutcome(state: Partial<ScheduleState>, outcome: JobOutcome): ScheduleStatePatch {
-  const startedAt = outcome.startedAt.toISOString();
+  const startedAt = isoText(outcome.startedAt);
   const hint = state.hint == null ? state.hint : remainingHint(state.hint, outcome);
-  return {
+  const changes = {
     last_run_at: startedAt,
     last_started_at: startedAt,
-    last_completed_at: outcome.completedAt.toISOString(),
+    last_completed_at: isoText(outcome.completedAt),
     last_error: outcome.error ?? null,
     failure_count: outcome.error === undefined ? 0 : (state.failure_count ?? 0) + 1,
-    ...(hint === state.hint ? {} : { hint }),
   };
+  return hint === state.hint ? changes : { ...changes, hint };
 }
 
 /** An expired hint is gone as a whole; a one-shot is used up by a job that started at or after its time. */

@@ -1,4 +1,5 @@
 /** What a job's record says at its start and at its end. Pure. */
+import { isoText } from "../iso-time.js";
 import type { JobEndStatus, JobRecord } from "../state/jobs/job-log.js";
 import type { Claim } from "../state/state-store.js";
 import type { AgentSchedule, RunnerResult } from "./agent.js";
@@ -26,12 +27,12 @@ export function startRecord(
     agent,
     schedule: name,
     trigger: source === "manual" ? "manual" : type,
-    slot: slot.toISOString(),
+    slot: isoText(slot),
     source,
     attempt: (state.failure_count ?? 0) + 1,
     prompt: prompt ?? null,
     work_item: null,
-    started_at: claimedAt.toISOString(),
+    started_at: isoText(claimedAt),
     status: "running",
     finished_at: null,
     duration_ms: null,
@@ -53,7 +54,7 @@ export function endRecord(
     status,
     error: error ?? null,
     summary: summary ?? null,
-    finished_at: finishedAt.toISOString(),
+    finished_at: isoText(finishedAt),
     duration_ms: Math.round(durationMs),
   };
 }
