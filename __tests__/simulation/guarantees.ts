@@ -85,9 +85,14 @@ export class Guarantees implements StateWitness, JobWitness {
     this.#world.lastRosterMs = this.#world.nowMs;
   }
 
-  /** The scheduler says that it could not record a result, which it may only say of a store that fails. */
-  gaveUp(message: string): void {
+  /**
+   * The scheduler says that it could not record a result, which it may only say of a store that fails. Where that is after
+   * a stop, the slot may run again, as across a crash.
+   */
+  gaveUp(message: string, isStopped: boolean): void {
     this.hasGivenUp = true;
+    for (const slotName of isStopped ? this.#startedSlots : [])
+      if (message.includes(` ${slotName.split(" ")[1]}:`)) this.#startedSlots.delete(slotName);
     if (this.#world.lastFaultMs < this.#world.nowMs - 2 * this.#world.checkMs)
       this.#world.fail("no result is lost", message);
   }

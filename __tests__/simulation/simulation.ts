@@ -237,7 +237,7 @@ class Simulation {
         warn: () => {},
         error: (message) => {
           if (message.startsWith("Gave up") && this.#process?.clock === clock)
-            this.#guarantees.gaveUp(message);
+            this.#guarantees.gaveUp(message, !this.#process.scheduler.isRunning());
         },
       },
     });
