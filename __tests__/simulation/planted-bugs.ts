@@ -243,7 +243,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "plans whose write failed are forgotten",
     seed: 34,
-    edits: [["scheduler/planner.ts", "          this.#unwritten.set(name, plan);\n", ""]],
+    edits: [["scheduler/plan-writes.ts", "          this.#unwritten.set(name, plan);\n", ""]],
     breaks: ["no silence", "agents change at the next pass"],
   },
   {

@@ -9,7 +9,7 @@ import type { JobDesk } from "./job-desk.js";
 import type { Planner } from "./planner.js";
 import type { Roster } from "./roster.js";
 import type { RunningJob } from "./running-job.js";
-import type { SchedulerContext } from "./scheduler-context.js";
+import { keyText, type SchedulerContext } from "./scheduler-context.js";
 
 /** What clocks may differ by without one having been set: they are not read at the same instant. */
 const SMALLEST_SET_BACK_MS = 1_000;
@@ -134,9 +134,9 @@ export class Checker {
   #asOrdered({ claims, skipped }: DueSlots): DueSlots {
     const changes = this.#outside.filter(({ keys }) => keys.includes("next_run_at"));
     if (changes.length === 0) return { claims, skipped };
-    const ordered = new Set(changes.map(textOf));
+    const ordered = new Set(changes.map(keyText));
     const order = <Slot extends ScheduleKey>(slot: Slot): Slot =>
-      ordered.has(textOf(slot)) ? { ...slot, source: "manual" } : slot;
+      ordered.has(keyText(slot)) ? { ...slot, source: "manual" } : slot;
     return { claims: claims.map(order), skipped: skipped.map(order) };
   }
 
@@ -148,8 +148,4 @@ export class Checker {
     if (dueAt === undefined) return longestMs;
     return Math.max(0, Math.min(dueAt.getTime() - clock.now().getTime(), longestMs));
   }
-}
-
-function textOf({ agent, schedule }: ScheduleKey): string {
-  return JSON.stringify([agent, schedule]);
 }

@@ -24,7 +24,8 @@ import {
 import type { Plan } from "./governor.js";
 import type { Roster } from "./roster.js";
 import { isAutomatic } from "./schedule-check.js";
-import { nameOf, reportTrouble, type SchedulerContext } from "./scheduler-context.js";
+import { type PlanWrite, PlanWrites } from "./plan-writes.js";
+import { nameOf, type SchedulerContext } from "./scheduler-context.js";
 
 export interface MissedSlot {
   readonly slot: Date;
@@ -32,28 +33,18 @@ export interface MissedSlot {
   readonly graceMs: number;
 }
 
-interface UnwrittenPlan {
-  readonly key: ScheduleKey;
-  write(): Promise<unknown>;
-}
-
 export class Planner {
   readonly #context: SchedulerContext;
-  /** What could not be written yet, by schedule. */
-  readonly #unwritten = new Map<string, UnwrittenPlan>();
+  readonly #writes: PlanWrites;
 
   constructor(context: SchedulerContext) {
     this.#context = context;
-  }
-
-  /** Whether something is left for `retry`. */
-  get hasUnwritten(): boolean {
-    return this.#unwritten.size > 0;
+    this.#writes = new PlanWrites(context);
   }
 
   /** Tries again what could not be written: a schedule whose plan is lost would never run. */
-  async retry(): Promise<void> {
-    await this.#writeAll([...this.#unwritten.values()]);
+  retry(): Promise<void> {
+    return this.#writes.retry();
   }
 
   /** Puts `roster` in the place of the one before: plans what is new, adopts what is planned, unplans what is gone. */
@@ -64,20 +55,20 @@ export class Planner {
     const states = await store.define(definitions);
     this.#context.roster = roster;
     const gone = before.definitions().filter((key) => roster.find(key) === undefined);
-    const plans: UnwrittenPlan[] = gone.map((key) => ({ key, write: () => this.#unplan(key) }));
+    const plans: PlanWrite[] = gone.map((key) => ({ key, write: () => this.#unplan(key) }));
     for (const [index, { agent, schedule }] of definitions.entries()) {
       const key = { agent, schedule };
       const state = states[index];
       if (state !== undefined) this.#tellWhyNot(key, state);
       plans.push({ key, write: () => this.#adopt(key) });
     }
-    await this.#writeAll(plans);
+    await this.#writes.writeAll(plans);
   }
 
   /** Looks at every plan again, as if it had just been found. */
   async adoptAll(): Promise<void> {
     const keys = this.#context.roster.definitions();
-    await this.#writeAll(
+    await this.#writes.writeAll(
       keys.map(({ agent, schedule }) => ({
         key: { agent, schedule },
         write: () => this.#adopt({ agent, schedule }),
@@ -104,7 +95,7 @@ export class Planner {
       const isPaused = (isoTimeMs(after.paused_until) ?? -Infinity) > this.#context.clock.now().getTime();
       if (after.claim != null || (dueMs !== undefined && !isPaused)) return changes;
       if (dueMs !== undefined) dropped = new Date(dueMs);
-      conclusion = planAfter(this.#input(key, current), changes);
+      conclusion = planAfter(this.input(key, current), changes);
       return conclusion.patch;
     });
     if (dropped !== undefined) this.skip(key, "paused", dropped);
@@ -115,7 +106,7 @@ export class Planner {
   /** Takes account of what somebody else wrote into the state. */
   async noteOutside(changes: readonly OutsideChange[]): Promise<void> {
     const known = changes.filter((change) => this.#context.roster.find(change) !== undefined);
-    await this.#writeAll(
+    await this.#writes.writeAll(
       known.map(({ agent, schedule, keys }) => {
         const key = { agent, schedule };
         if (keys.includes("next_run_at")) return { key, write: () => this.#honour(key) };
@@ -130,7 +121,7 @@ export class Planner {
 
   /** What becomes of slots that have to wait: they wait, unless they were missed or their schedule would rather not. */
   async noteWaiting(slots: readonly SkippedSlot[]): Promise<void> {
-    const plans: UnwrittenPlan[] = [];
+    const plans: PlanWrite[] = [];
     for (const { agent, schedule: name, slot, source, reason } of slots) {
       const key = { agent, schedule: name };
       const schedule = this.#context.roster.find(key)?.schedule;
@@ -143,17 +134,14 @@ export class Planner {
       if (verdict.action !== "run" || isUnwanted)
         plans.push({ key, write: () => this.#dropWaiting(key, slot, missed) });
     }
-    await this.#writeAll(plans);
+    await this.#writes.writeAll(plans);
   }
 
   /** Ends a claim whose slot does not run; `missed` when that is because nobody was there at its time. */
   async dropClaimed(claim: ClaimToken, missed: MissedSlot | undefined): Promise<void> {
     let conclusion: Conclusion | undefined;
     const isHeld = await this.#context.store.complete(claim, (state) => {
-      conclusion = dropSlot(
-        this.#input(claim, state),
-        missed === undefined ? {} : countMissed(state, missed),
-      );
+      conclusion = dropSlot(this.input(claim, state), missed === undefined ? {} : countMissed(state, missed));
       return conclusion.patch;
     });
     if (isHeld && conclusion !== undefined) this.#tellDropped(claim, missed, conclusion);
@@ -161,7 +149,8 @@ export class Planner {
 
   /** What is needed to plan a schedule, as it is defined now. */
   input(key: ScheduleKey, state: ScheduleState): PlanningInput {
-    return this.#input(key, state);
+    const { clock, roster, random } = this.#context;
+    return { now: clock.now(), schedule: roster.find(key)?.schedule, state, random };
   }
 
   tell(key: ScheduleKey, { plan, problem }: Conclusion): void {
@@ -195,7 +184,7 @@ export class Planner {
     let conclusion: Conclusion | undefined;
     const decide: ScheduleChange = (state) => {
       conclusion = undefined;
-      const input = this.#input(key, state);
+      const input = this.input(key, state);
       if (state.claim != null || input.schedule === undefined) return {};
       const { schedule } = input;
       conclusion = adoptPlan({ ...input, schedule });
@@ -209,33 +198,13 @@ export class Planner {
     await this.#context.store.update(key, (state) => (state.claim == null ? planPatch(undefined) : {}));
   }
 
-  /** Writes plans; those that fail are kept for `retry`, and told once however often they fail. */
-  async #writeAll(plans: readonly UnwrittenPlan[]): Promise<void> {
-    const causes = new Set<unknown>();
-    await Promise.all(
-      plans.map(async (plan) => {
-        try {
-          await plan.write();
-          if (this.#unwritten.size > 0) this.#unwritten.delete(textOf(plan.key));
-        } catch (error) {
-          const name = textOf(plan.key);
-          // What was written together fails together, and is told together.
-          const isNews = !this.#unwritten.has(name) && !causes.has(error);
-          causes.add(error);
-          this.#unwritten.set(name, plan);
-          if (isNews) reportTrouble(this.#context, plan.key, "Could not plan", error);
-        }
-      }),
-    );
-  }
-
   async #dropWaiting(key: ScheduleKey, slot: Date, missed: MissedSlot | undefined): Promise<void> {
     let conclusion: Conclusion | undefined;
     await this.#context.store.update(key, (state) => {
       conclusion = undefined;
       // Somebody has claimed or moved it meanwhile.
       if (state.claim != null || isoTimeMs(state.next_run_at) !== slot.getTime()) return {};
-      const input = this.#input(key, state);
+      const input = this.input(key, state);
       conclusion =
         missed === undefined ? dropBusySlot(input, slot) : dropSlot(input, countMissed(state, missed));
       return conclusion.patch;
@@ -277,15 +246,6 @@ export class Planner {
     const isDue = atMs !== undefined && atMs <= this.#context.clock.now().getTime();
     return isDue && next_run_source !== "paused" ? atMs : undefined;
   }
-
-  #input(key: ScheduleKey, state: ScheduleState): PlanningInput {
-    const { clock, roster, random } = this.#context;
-    return { now: clock.now(), schedule: roster.find(key)?.schedule, state, random };
-  }
-}
-
-function textOf({ agent, schedule }: ScheduleKey): string {
-  return JSON.stringify([agent, schedule]);
 }
 
 function timeOf(slot: Date | undefined): string {

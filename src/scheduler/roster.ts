@@ -1,5 +1,6 @@
 /** Which schedules there are, by agent: checked once when they are given, with the fleet's defaults filled in. */
 import { quote } from "../errors.js";
+import { isName, LONGEST_NAME } from "../state/check-schedule.js";
 import type { ScheduleDefinition, ScheduleKey } from "../state/state-store.js";
 import { type Agent, type AgentSchedule, capacityOf } from "./agent.js";
 import { SchedulerError } from "./errors.js";
@@ -99,8 +100,6 @@ function withDefaults(schedule: AgentSchedule, { timezone, jitterPercent }: Flee
   return schedule;
 }
 
-const LONGEST_NAME = 128;
-
 function checkAgent(agent: unknown): asserts agent is Agent {
   if (typeof agent !== "object" || agent === null)
     throw invalid(`Invalid agent ${quote(agent)}: expected an object with a name`);
@@ -118,8 +117,7 @@ function checkAgent(agent: unknown): asserts agent is Agent {
 }
 
 function checkText(what: string, text: unknown): void {
-  if (typeof text === "string" && text !== "" && text.length <= LONGEST_NAME && !/\p{Surrogate}/u.test(text))
-    return;
+  if (isName(text)) return;
   throw invalid(`Invalid ${what} ${quote(text)}: expected a text of 1 to ${LONGEST_NAME} characters`);
 }
 

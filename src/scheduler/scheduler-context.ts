@@ -22,6 +22,11 @@ export function nameOf({ agent, schedule }: ScheduleKey): string {
   return `${agent}/${schedule}`;
 }
 
+/** A text for both names that no other two have, for maps and sets. */
+export function keyText({ agent, schedule }: ScheduleKey): string {
+  return JSON.stringify([agent, schedule]);
+}
+
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -13,12 +13,12 @@ import { Checker } from "./checker.js";
 import { ClaimKeeper } from "./claim-keeper.js";
 import { SchedulerError } from "./errors.js";
 import { EventHub, type SchedulerEvent, type SchedulerListener } from "./events.js";
-import { type ExecuteJob, JobDesk } from "./job-desk.js";
+import { JobDesk } from "./job-desk.js";
+import { jobExecution } from "./job-execution.js";
 import { Lifecycle } from "./lifecycle.js";
 import { Planner } from "./planner.js";
 import { type FleetDefaults, Roster } from "./roster.js";
 import { type HintOptions, ScheduleControls, unknownSchedule } from "./schedule-controls.js";
-import { runSchedule } from "./schedule-runner.js";
 import { listSchedules, type ScheduleStatus } from "./schedule-status.js";
 import {
   checkOptions,
@@ -65,7 +65,7 @@ export class Scheduler implements AsyncDisposable {
     const planner = new Planner(this.#context);
     const claims = new ClaimKeeper(this.#context);
     this.#jobs = new JobDesk(this.#context, planner, {
-      execute: this.#execution(),
+      execute: jobExecution(options, this.#context),
       claims,
       onFreed: () => this.#lifecycle.wake(),
     });
@@ -260,20 +260,6 @@ export class Scheduler implements AsyncDisposable {
     for (const { error, ...key } of roster.problems())
       reportTrouble(this.#context, key, "Refused schedule", error);
     return roster;
-  }
-
-  #execution(): ExecuteJob {
-    const { onTrigger, jobExecutor, workSourceManager, sdkQuery } = this.#options;
-    if (onTrigger !== undefined)
-      return async (info) => {
-        await onTrigger(info);
-      };
-    return (info) => {
-      const { log: logger, store } = this.#context;
-      const openOutput = (): ReturnType<StateStore["jobs"]["openOutput"]> =>
-        store.jobs.openOutput(info.job.id);
-      return runSchedule({ info, jobExecutor, workSourceManager, sdkQuery, logger, openOutput });
-    };
   }
 
   #newStore(): StateStore {

@@ -123,7 +123,7 @@ function problemOfChange(key: string, value: unknown): string | undefined {
 }
 
 /** YAML refuses keys of more than 1024 characters, and escaping makes six of one. */
-const LONGEST_NAME = 128;
+export const LONGEST_NAME: number = 128;
 
 export function checkKey({ agent, schedule }: ScheduleKey): void {
   checkName("agent", agent);
@@ -139,10 +139,14 @@ export function checkDefinition(definition: ScheduleDefinition): void {
 
 /** Agents and schedules may have any name that a file can hold and give back. */
 export function checkName(kind: "agent" | "schedule", name: string): void {
-  if (typeof name === "string" && name !== "" && name.length <= LONGEST_NAME && isWellFormed(name)) return;
+  if (isName(name)) return;
   throw invalidState(
     `Invalid ${kind} name ${quote(name)}: expected 1 to ${LONGEST_NAME} characters without half a surrogate pair.`,
   );
+}
+
+export function isName(name: unknown): name is string {
+  return typeof name === "string" && name !== "" && name.length <= LONGEST_NAME && isWellFormed(name);
 }
 
 /** `isWellFormed` of newer text standards. */
