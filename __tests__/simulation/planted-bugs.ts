@@ -35,8 +35,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     edits: [
       [
         "state/claim-book.ts",
-        "    const living = this.#living.get(token);\n",
-        "    const living = this.#entries.get(textOf(agent, schedule))?.heldBy ?? this.#living.get(token);\n",
+        "return this.#living.beginEnd(claim);",
+        "return this.#living.beginEnd(this.#entries.get(textOf(claim.agent, claim.schedule))?.heldBy?.claim ?? claim);",
+      ],
+      [
+        "state/claim-book.ts",
+        "    const living = this.#living.find(claim);\n",
+        "    const living = this.#entries.get(textOf(claim.agent, claim.schedule))?.heldBy ?? this.#living.find(claim);\n",
       ],
     ],
     breaks: ["one live claim"],

@@ -1,5 +1,5 @@
 /**
- * Who runs what, and who is next: the due queue, the line before each agent, and the leases of living claims.
+ * Who runs what, and who is next: the due queue, the line before each agent, and the claims that live.
  * Kept in memory by the store that owns the schedules; what it decides, the store makes durable.
  */
 import type { Clock } from "../clock.js";
@@ -7,9 +7,9 @@ import { isoTimeMs } from "../iso-time.js";
 import { randomToken } from "../random.js";
 import { claimableMs, claimRefusal } from "./claim-rules.js";
 import { type HeapMember, IndexedHeap } from "./indexed-heap.js";
+import { type Leased, Leases, type TakenClaim } from "./leases.js";
 import type { PlanSource, ScheduleState } from "./schedule-state.js";
 import type {
-  Claim,
   ClaimRefusal,
   ClaimToken,
   ScheduleDefinition,
@@ -41,18 +41,10 @@ interface Agent extends HeapMember {
   line: IndexedHeap<Entry> | undefined;
 }
 
-/** A claim before it is recorded. */
-export type TakenClaim = Omit<Claim, "state">;
-
-interface LivingClaim {
-  readonly claim: TakenClaim;
+interface LivingClaim extends Leased {
   readonly agent: Agent;
   /** `undefined` while its schedule is not defined any more. */
   entry: Entry | undefined;
-  /** On the monotonic clock. */
-  leaseEndsMs: number;
-  /** Its outcome is being recorded, which nobody may overtake. */
-  isEnding: boolean;
 }
 
 export interface TakenSlots {
@@ -69,19 +61,15 @@ const headIsOlder = (a: Agent, b: Agent): boolean =>
 
 export class ClaimBook {
   readonly #clock: Clock;
-  readonly #leaseMs: number;
   readonly #newJobId: (at: Date) => string;
   #entries = new Map<string, Entry>();
-  /** By token. */
-  readonly #living = new Map<string, LivingClaim>();
+  readonly #living: Leases<LivingClaim>;
   #queue = new IndexedHeap<Entry>(isOlder);
   #ready = new IndexedHeap<Agent>(headIsOlder);
-  /** No lease ends before this. */
-  #leasesEndMs = Infinity;
 
   constructor(clock: Clock, leaseMs: number, newJobId: (at: Date) => string) {
     this.#clock = clock;
-    this.#leaseMs = leaseMs;
+    this.#living = new Leases(clock, leaseMs);
     this.#newJobId = newJobId;
   }
 
@@ -169,32 +157,25 @@ export class ClaimBook {
   }
 
   renew(claim: ClaimToken): boolean {
-    const living = this.#held(claim);
-    if (living === undefined) return false;
-    living.leaseEndsMs = this.#clock.monotonic() + this.#leaseMs;
-    return true;
+    return this.#living.renew(claim);
   }
 
   /** Whether the claim is held, and its end not on the way already. If so, its lease lasts until `end` or `keep`. */
   beginEnd(claim: ClaimToken): boolean {
-    const living = this.#held(claim);
-    if (living === undefined || living.isEnding) return false;
-    living.isEnding = true;
-    return true;
+    return this.#living.beginEnd(claim);
   }
 
   /** Takes `beginEnd` back. */
   keep(claim: ClaimToken): void {
-    const living = this.#held(claim);
-    if (living !== undefined) living.isEnding = false;
+    this.#living.keep(claim);
   }
 
   /** Ends a claim that is held; its schedule is due again as `state` says. */
   end(claim: ClaimToken, state: Partial<ScheduleState>): void {
-    const living = this.#held(claim);
+    const living = this.#living.find(claim);
     if (living === undefined) return;
     const { agent, entry } = living;
-    this.#living.delete(claim.token);
+    this.#living.delete(claim);
     agent.running--;
     this.#setReady(agent);
     if (entry === undefined) return;
@@ -217,12 +198,6 @@ export class ClaimBook {
     const isUnseen = linedMs !== undefined && linedMs > lookedMs;
     const known = [queuedMs, isUnseen ? linedMs : undefined].filter((time) => time !== undefined);
     return known.length === 0 ? undefined : Math.min(...known);
-  }
-
-  /** The claim of this token, as long as no later one holds its schedule. */
-  #held({ token, agent, schedule }: ClaimToken): LivingClaim | undefined {
-    const living = this.#living.get(token);
-    return living?.claim.agent === agent && living.claim.schedule === schedule ? living : undefined;
   }
 
   #note(entry: Entry, state: Partial<ScheduleState>): void {
@@ -271,26 +246,17 @@ export class ClaimBook {
     const jobId = this.#newJobId(claimedAt);
     const claim = { agent: agent.name, schedule, token, jobId, slot, source, seenAt, claimedAt };
     this.#takeOut(entry);
-    const leaseEndsMs = this.#clock.monotonic() + this.#leaseMs;
-    entry.heldBy = { claim, agent, entry, leaseEndsMs, isEnding: false };
-    this.#living.set(token, entry.heldBy);
-    this.#leasesEndMs = Math.min(this.#leasesEndMs, leaseEndsMs);
+    entry.heldBy = { claim, agent, entry, leaseEndsMs: 0, isEnding: false };
+    this.#living.add(entry.heldBy);
     agent.running++;
     this.#setReady(agent);
     return claim;
   }
 
   #endLeases(nowMs: number): TakenClaim[] {
-    if (nowMs < this.#leasesEndMs) return [];
-    const expired: TakenClaim[] = [];
-    this.#leasesEndMs = Infinity;
-    for (const { claim, entry, leaseEndsMs, isEnding } of this.#living.values()) {
-      if (leaseEndsMs <= nowMs && !isEnding) {
-        expired.push(claim);
-        this.end(claim, entry?.state ?? {});
-      } else this.#leasesEndMs = Math.min(this.#leasesEndMs, leaseEndsMs);
-    }
-    return expired;
+    const expired = this.#living.expired(nowMs);
+    for (const { claim, entry } of expired) this.end(claim, entry?.state ?? {});
+    return expired.map(({ claim }) => claim);
   }
 
   #takeOut(entry: Entry): void {

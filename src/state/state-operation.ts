@@ -4,7 +4,7 @@
  */
 import { isoText } from "../iso-time.js";
 import { checkedPatch } from "./check-schedule.js";
-import type { TakenClaim } from "./claim-book.js";
+import type { TakenClaim } from "./leases.js";
 import { claimRefusal } from "./claim-rules.js";
 import { mergedFields } from "./file/state-text.js";
 import {

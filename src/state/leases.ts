@@ -1,0 +1,78 @@
+/** How long claims last that nobody renews. A lease does not end while the end of its claim is being recorded. */
+import type { Clock } from "../clock.js";
+import type { Claim, ClaimToken } from "./state-store.js";
+
+/** A claim before it is recorded. */
+export type TakenClaim = Omit<Claim, "state">;
+
+export interface Leased {
+  readonly claim: TakenClaim;
+  /** On the monotonic clock; set by the leases. */
+  leaseEndsMs: number;
+  /** Its outcome is being recorded, which nobody may overtake. */
+  isEnding: boolean;
+}
+
+export class Leases<Held extends Leased> {
+  readonly #clock: Clock;
+  readonly #leaseMs: number;
+  readonly #byToken = new Map<string, Held>();
+  /** No lease ends before this. */
+  #firstEndMs = Infinity;
+
+  constructor(clock: Clock, leaseMs: number) {
+    this.#clock = clock;
+    this.#leaseMs = leaseMs;
+  }
+
+  add(held: Held): void {
+    held.leaseEndsMs = this.#clock.monotonic() + this.#leaseMs;
+    this.#byToken.set(held.claim.token, held);
+    this.#firstEndMs = Math.min(this.#firstEndMs, held.leaseEndsMs);
+  }
+
+  /** Who holds this claim, as long as no later one holds its schedule. */
+  find({ token, agent, schedule }: ClaimToken): Held | undefined {
+    const living = this.#byToken.get(token);
+    return living?.claim.agent === agent && living.claim.schedule === schedule ? living : undefined;
+  }
+
+  delete({ token }: ClaimToken): void {
+    this.#byToken.delete(token);
+  }
+
+  values(): Iterable<Held> {
+    return this.#byToken.values();
+  }
+
+  renew(claim: ClaimToken): boolean {
+    const living = this.find(claim);
+    if (living === undefined) return false;
+    living.leaseEndsMs = this.#clock.monotonic() + this.#leaseMs;
+    return true;
+  }
+
+  beginEnd(claim: ClaimToken): boolean {
+    const living = this.find(claim);
+    if (living === undefined || living.isEnding) return false;
+    living.isEnding = true;
+    return true;
+  }
+
+  keep(claim: ClaimToken): void {
+    const living = this.find(claim);
+    if (living !== undefined) living.isEnding = false;
+  }
+
+  /** Those whose lease has ended; they stay until they are deleted. */
+  expired(nowMs: number): Held[] {
+    if (nowMs < this.#firstEndMs) return [];
+    const expired: Held[] = [];
+    this.#firstEndMs = Infinity;
+    for (const living of this.#byToken.values()) {
+      if (living.leaseEndsMs <= nowMs && !living.isEnding) expired.push(living);
+      else this.#firstEndMs = Math.min(this.#firstEndMs, living.leaseEndsMs);
+    }
+    return expired;
+  }
+}
