@@ -109,6 +109,7 @@ export type {
   DueSlots,
   OutsideChange,
   ScheduleChange,
+  ScheduleDecision,
   ScheduleDefinition,
   ScheduleKey,
   SkippedSlot,

@@ -172,6 +172,86 @@ export function describeStateStore(kind: string, make: MakeStore): void {
       expect(await store.read(key("a/x"))).toMatchObject({ failure_count: 1, missed_count: 1 });
     });
 
+    it("change many at once, each as is decided on its own", async () => {
+      const { store } = await openStore();
+      await store.update(key("a/x"), { failure_count: 2, last_error: "boom" });
+      const seen: unknown[] = [];
+      await store.updateAll([key("a/x"), key("b/y"), key("a/z")], (state, index) => {
+        seen[index] = state;
+        return { failure_count: (state.failure_count ?? 0) + index };
+      });
+      const whole = { status: "idle", last_run_at: null, next_run_at: null, last_error: null };
+      expect(seen).toEqual([{ ...whole, failure_count: 2, last_error: "boom" }, whole, whole]);
+      const read = await Promise.all(["a/x", "b/y", "a/z"].map((name) => store.read(key(name))));
+      expect(read.map(({ failure_count }) => failure_count)).toEqual([2, 1, 2]);
+      expect(read[0]).toMatchObject({ last_error: "boom" });
+    });
+
+    it("that are changed at once are due at once as they were decided", async () => {
+      const { store, clock } = await storeWith({ "a/x": "00:00:00", "b/y": "00:01:00" });
+      await store.updateAll([key("a/x"), key("b/y")], (_, index) => ({
+        next_run_at: at(`00:0${5 - index}:00`),
+      }));
+      expect(await store.nextDueAt()).toEqual(new Date(at("00:04:00")));
+      await clock.advance("4m");
+      expect(names((await store.claimDue(10)).claims)).toEqual(["b/y"]);
+    });
+
+    it("are decided upon before any of many is changed", async () => {
+      const { store } = await openStore();
+      const counts: unknown[] = [];
+      await store.updateAll([key("a/x"), key("a/x")], ({ failure_count = null }, index) => {
+        counts[index] = failure_count;
+        return { failure_count: index };
+      });
+      expect(counts).toEqual([null, null]);
+      expect(await store.read(key("a/x"))).toMatchObject({ failure_count: 1 });
+    });
+
+    it.each<[string, () => ScheduleStatePatch, object]>([
+      [
+        "throws",
+        () => {
+          throw new RangeError("undecided");
+        },
+        { message: "undecided" },
+      ],
+      ["is what no state can be", () => ({ failure_count: -1 }), { code: "INVALID_STATE" }],
+    ])("stay all as they are when one of many decisions %s", async (_, decide, reason) => {
+      const { store } = await openStore();
+      await store.update(key("a/x"), { failure_count: 1 });
+      const [many, one] = await Promise.allSettled([
+        store.updateAll([key("a/x"), key("a/y"), key("b/z")], (_state, index) =>
+          index === 1 ? decide() : { failure_count: 7 },
+        ),
+        store.update(key("b/z"), { missed_count: 3 }),
+      ]);
+      expect(many).toMatchObject({ status: "rejected", reason });
+      expect(one.status).toBe("fulfilled");
+      expect(await store.read(key("a/x"))).toMatchObject({ failure_count: 1 });
+      expect((await store.read(key("b/z"))).failure_count).toBeUndefined();
+      expect(await store.read(key("b/z"))).toMatchObject({ missed_count: 3 });
+    });
+
+    it("stay all as they are when one of many has a name that cannot be", async () => {
+      const { store } = await openStore();
+      await expect(
+        store.updateAll([key("a/x"), { agent: "a", schedule: "" }], () => ({ failure_count: 1 })),
+      ).rejects.toThrow(StateError);
+      expect(await store.list("a")).toEqual(new Map());
+    });
+
+    it("are those of the call, whatever the caller does to its keys and patches afterwards", async () => {
+      const { store } = await openStore();
+      const keys = [{ agent: "a", schedule: "x" }];
+      const hint = { interval: "5m", expires_at: at("10:00:00") };
+      const update = store.updateAll(keys, () => ({ hint }));
+      for (const given of keys) given.schedule = "";
+      await update;
+      hint.interval = "soon";
+      expect(await store.read(key("a/x"))).toMatchObject({ hint: { interval: "5m" } });
+    });
+
     it("are answered by define, in its order", async () => {
       const { store } = await openStore();
       await store.update(key("a/x"), { failure_count: 1 });

@@ -2,20 +2,29 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { FakeClock, FileStore, MemoryStore, type StateStore } from "../../src/index.js";
+import {
+  FakeClock,
+  FileStore,
+  MemoryStore,
+  type ScheduleKey,
+  type ScheduleState,
+  type StateStore,
+} from "../../src/index.js";
 import { stateDirectory } from "../state/temporary-directory.js";
+import { GatedStore } from "./gated-store.js";
 import { agent, cron, every, gate, once, scene, type Scene, type SceneOptions, START } from "./scene.js";
 
-/** The store, except that the calls named in `broken` fail: "update", "jobs.start"… */
+/** The store, except that the calls named in `broken` fail: "update" (of one or many), "jobs.start"… */
 function flaky<Target extends object>(target: Target, broken: ReadonlySet<string>, prefix = ""): Target {
   return new Proxy(target, {
     get(_, key) {
       const value: unknown = Reflect.get(target, key, target);
       if (key === "jobs") return flaky(value as object, broken, "jobs.");
       if (typeof value !== "function") return value;
+      const call = key === "updateAll" && broken.has("update") ? "update" : String(key);
       return (...args: unknown[]): unknown =>
-        broken.has(prefix + String(key))
-          ? Promise.reject(new Error(`disk full at ${prefix}${String(key)}`))
+        broken.has(prefix + call)
+          ? Promise.reject(new Error(`disk full at ${prefix}${call}`))
           : Reflect.apply(value, target, args);
     },
   });
@@ -228,14 +237,91 @@ describe("a store that cannot keep plans for a while", () => {
   });
 });
 
+describe("the plans of a start", () => {
+  const agents = [
+    agent("a", { x: every("5m"), y: cron("5 * * * *") }, 2),
+    agent("b", { z: cron("6 * * * *") }),
+  ];
+  const planned = [
+    "planned a/x 00:00 first-run",
+    "planned a/y 00:05 baseline-cron",
+    "planned b/z 00:06 baseline-cron",
+  ];
+
+  it("are written in one go, and told when that is done", async () => {
+    const store = new GatedStore();
+    const { scheduler, events } = scene({ store });
+    const gated = store.hold("updateAll", "after");
+    const starting = scheduler.start(agents);
+    await gated.reached;
+    expect(events).toEqual([]);
+    gated.open();
+    await starting;
+    expect(events).toEqual(planned);
+    expect([store.count("updateAll"), store.count("update")]).toEqual([1, 0]);
+  });
+
+  it("are written each by itself when that fails, and nobody is alarmed", async () => {
+    const store = new GatedStore();
+    const { scheduler, events, errors } = scene({ store });
+    store.fail("updateAll", new Error("too large"));
+    await scheduler.start(agents);
+    expect(events).toEqual(planned);
+    expect(errors).toEqual([]);
+    expect(store.count("update")).toBe(3);
+  });
+
+  it("harm no other when one of them cannot be written", async () => {
+    class PickyStore extends MemoryStore {
+      isPicky = true;
+      override async update(...[key, change]: Parameters<StateStore["update"]>): Promise<ScheduleState> {
+        this.#pick([key]);
+        return super.update(key, change);
+      }
+      override async updateAll(...[keys, decide]: Parameters<StateStore["updateAll"]>): Promise<void> {
+        this.#pick(keys);
+        return super.updateAll(keys, decide);
+      }
+      #pick(keys: readonly ScheduleKey[]): void {
+        if (this.isPicky && keys.some(({ schedule }) => schedule === "y")) throw new Error("not y");
+      }
+    }
+    const store = new PickyStore();
+    const { scheduler, clock, events, errors, plan } = scene({ store });
+    await scheduler.start(agents);
+    await clock.advance("30s");
+    expect(events.filter((event) => event.startsWith("planned"))).toContain(
+      "planned b/z 00:06 baseline-cron",
+    );
+    expect(errors).toEqual(["Could not plan a/y: not y"]);
+    expect(await plan("a", "y")).toBe("never none");
+    store.isPicky = false;
+    await clock.advance("2s");
+    expect(await plan("a", "y")).toBe("00:05 baseline-cron");
+  });
+
+  it("take the place of what could not be written before", async () => {
+    const { scheduler, clock, broken, plan } = onFlakyStore();
+    await scheduler.start([agent("a", { x: every("5m") })]);
+    await clock.advance("1s");
+    broken.add("update");
+    scheduler.setAgents([]);
+    await clock.advance(900);
+    broken.clear();
+    scheduler.setAgents([agent("a", { x: every("7m") })]);
+    await clock.advance("3s");
+    expect(await plan("a", "x")).toBe("00:07 baseline-interval");
+  });
+});
+
 describe("a store that answers late", () => {
   it("delays no job that runs: its claim is kept alive", async () => {
     const door = gate();
     class SlowStore extends MemoryStore {
       isSlow = false;
-      override async update(...args: Parameters<StateStore["update"]>): ReturnType<StateStore["update"]> {
+      override async updateAll(...args: Parameters<StateStore["updateAll"]>): Promise<void> {
         if (this.isSlow) await door.pass();
-        return super.update(...args);
+        return super.updateAll(...args);
       }
     }
     const store = new SlowStore({ leaseMs: 30_000 });

@@ -9,6 +9,7 @@ import type {
   MemoryStoreOptions,
   OutsideChange,
   ScheduleChange,
+  ScheduleDecision,
   ScheduleDefinition,
   ScheduleKey,
   ScheduleState,
@@ -23,6 +24,7 @@ export type StoreCall =
   | "read"
   | "list"
   | "update"
+  | "updateAll"
   | "claimDue"
   | "claim"
   | "renew"
@@ -150,6 +152,10 @@ export class GatedStore implements StateStore {
 
   update(key: ScheduleKey, change: ScheduleChange): Promise<ScheduleState> {
     return this.#through("update", () => this.#store.update(key, change));
+  }
+
+  updateAll(keys: readonly ScheduleKey[], decide: ScheduleDecision): Promise<void> {
+    return this.#through("updateAll", () => this.#store.updateAll(keys, decide));
   }
 
   claimDue(limit: number): Promise<DueSlots> {

@@ -58,7 +58,14 @@ const MOMENTS: readonly Moment[] = [
   { name: "before start", arrive: async () => onward },
   { name: "while start opens the store", arrive: (scene) => startedUpTo(scene, "open") },
   { name: "while start defines the schedules", arrive: (scene) => startedUpTo(scene, "define", "after") },
-  { name: "while start writes the first plans", arrive: (scene) => startedUpTo(scene, "update") },
+  { name: "while start writes the first plans", arrive: (scene) => startedUpTo(scene, "updateAll") },
+  {
+    name: "while start writes the first plans one by one",
+    arrive: (scene) => {
+      scene.store.fail("updateAll", new Error("too large"));
+      return startedUpTo(scene, "update");
+    },
+  },
   { name: "during the first pass", arrive: (scene) => startedUpTo(scene, "nextDueAt") },
   { name: "before a claim is written", arrive: (scene) => startedUpTo(scene, "claimDue") },
   { name: "while a claim is being written", arrive: (scene) => startedUpTo(scene, "claimDue", "after") },

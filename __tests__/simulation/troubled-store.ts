@@ -13,6 +13,7 @@ import type {
   DueSlots,
   OutsideChange,
   ScheduleChange,
+  ScheduleDecision,
   ScheduleDefinition,
   ScheduleKey,
   StateStore,
@@ -125,6 +126,10 @@ export class TroubledStore implements StateStore {
 
   update(key: ScheduleKey, change: ScheduleChange): Promise<ScheduleState> {
     return this.#call("update", () => this.inner.update(key, change));
+  }
+
+  updateAll(keys: readonly ScheduleKey[], decide: ScheduleDecision): Promise<void> {
+    return this.#call("updateAll", () => this.inner.updateAll(keys, decide));
   }
 
   claimDue(limit: number): Promise<DueSlots> {

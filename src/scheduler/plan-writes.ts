@@ -20,6 +20,23 @@ export class PlanWrites {
     return this.writeAll([...this.#unwritten.values()]);
   }
 
+  /**
+   * Writes the plans of many schedules in one go, or, when that fails, each `alone`: what is wrong with one of them harms
+   * no other. Does not reject, as `writeAll`.
+   */
+  async writeTogether(
+    keys: readonly ScheduleKey[],
+    together: () => Promise<void>,
+    alone: (key: ScheduleKey) => Promise<unknown>,
+  ): Promise<void> {
+    try {
+      await together();
+    } catch {
+      return this.writeAll(keys.map((key) => ({ key, write: () => alone(key) })));
+    }
+    if (this.#unwritten.size > 0) for (const key of keys) this.#unwritten.delete(keyText(key));
+  }
+
   /** Does not reject: what fails is kept for `retry`, and told once however often it fails. */
   async writeAll(plans: readonly PlanWrite[]): Promise<void> {
     const causes = new Set<unknown>();

@@ -4,13 +4,7 @@
  */
 import { isoTimeMs } from "../iso-time.js";
 import type { ScheduleState, ScheduleStatePatch } from "../state/schedule-state.js";
-import type {
-  ClaimToken,
-  OutsideChange,
-  ScheduleChange,
-  ScheduleKey,
-  SkippedSlot,
-} from "../state/state-store.js";
+import type { ClaimToken, OutsideChange, ScheduleKey, SkippedSlot } from "../state/state-store.js";
 import { adoptPlan } from "./adopt-plan.js";
 import { isAskedFor, judgeClaim } from "./claim-verdict.js";
 import {
@@ -55,25 +49,19 @@ export class Planner {
     const states = await store.define(definitions);
     this.#context.roster = roster;
     const gone = before.definitions().filter((key) => roster.find(key) === undefined);
-    const plans: PlanWrite[] = gone.map((key) => ({ key, write: () => this.#unplan(key) }));
-    for (const [index, { agent, schedule }] of definitions.entries()) {
-      const key = { agent, schedule };
+    for (const [index, key] of definitions.entries()) {
       const state = states[index];
       if (state !== undefined) this.#tellWhyNot(key, state);
-      plans.push({ key, write: () => this.#adopt(key) });
     }
-    await this.#writes.writeAll(plans);
+    await Promise.all([
+      this.#writes.writeAll(gone.map((key) => ({ key, write: () => this.#unplan(key) }))),
+      this.#adoptTogether(definitions),
+    ]);
   }
 
   /** Looks at every plan again, as if it had just been found. */
-  async adoptAll(): Promise<void> {
-    const keys = this.#context.roster.definitions();
-    await this.#writes.writeAll(
-      keys.map(({ agent, schedule }) => ({
-        key: { agent, schedule },
-        write: () => this.#adopt({ agent, schedule }),
-      })),
-    );
+  adoptAll(): Promise<void> {
+    return this.#adoptTogether(this.#context.roster.definitions());
   }
 
   /**
@@ -180,18 +168,38 @@ export class Planner {
     else this.#tellPlan(key, plan);
   }
 
+  /** In one write: a promise for each of a hundred thousand plans would cost more than the plans. */
+  #adoptTogether(keys: readonly ScheduleKey[]): Promise<void> {
+    const together = async (): Promise<void> => {
+      const conclusions: (Conclusion | undefined)[] = keys.map(() => undefined);
+      await this.#context.store.updateAll(keys, (state, index) => {
+        const key = keys[index];
+        const conclusion = key && this.#adopted(key, state);
+        conclusions[index] = conclusion;
+        return conclusion?.patch ?? {};
+      });
+      for (const [index, key] of keys.entries()) {
+        const conclusion = conclusions[index];
+        if (conclusion !== undefined) this.tell(key, conclusion);
+      }
+    };
+    return this.#writes.writeTogether(keys, together, (key) => this.#adopt(key));
+  }
+
   async #adopt(key: ScheduleKey): Promise<void> {
     let conclusion: Conclusion | undefined;
-    const decide: ScheduleChange = (state) => {
-      conclusion = undefined;
-      const input = this.input(key, state);
-      if (state.claim != null || input.schedule === undefined) return {};
-      const { schedule } = input;
-      conclusion = adoptPlan({ ...input, schedule });
+    await this.#context.store.update(key, (state) => {
+      conclusion = this.#adopted(key, state);
       return conclusion?.patch ?? {};
-    };
-    await this.#context.store.update(key, decide);
+    });
     if (conclusion !== undefined) this.tell(key, conclusion);
+  }
+
+  /** The plan to go by from now on; `undefined` when the one in the state stays, or is made when its job ends. */
+  #adopted(key: ScheduleKey, state: ScheduleState): Conclusion | undefined {
+    const { now, schedule, random } = this.input(key, state);
+    if (state.claim != null || schedule === undefined) return undefined;
+    return adoptPlan({ now, schedule, state, random });
   }
 
   async #unplan(key: ScheduleKey): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * What a store commits: a change to one schedule's state, and the claims that were taken.
+ * What a store commits: changes to the states of schedules, and the claims that were taken.
  * Decided on the draft they are written to, so that they hold whatever others have written meanwhile.
  */
 import { isoText } from "../iso-time.js";
@@ -13,7 +13,7 @@ import {
   type StoredClaim,
   UNKNOWN_SCHEDULE,
 } from "./schedule-state.js";
-import type { Claim, ScheduleChange, ScheduleKey } from "./state-store.js";
+import type { Claim, ScheduleChange, ScheduleDecision, ScheduleKey } from "./state-store.js";
 
 /** Changes on the way: patches are seen by later reads, and nothing is kept before all of them are. */
 export interface StateDraft {
@@ -64,6 +64,36 @@ export class ChangeOperation implements StateOperation {
   requireDone(): Partial<ScheduleState> {
     if (this.#failure !== undefined) throw this.#failure.error;
     return this.#state;
+  }
+}
+
+/** Changes to many schedules, of which all are made or none. What is wrong with them must not fail others either. */
+export class ChangesOperation implements StateOperation {
+  readonly #keys: readonly ScheduleKey[];
+  readonly #decide: ScheduleDecision;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(keys: readonly ScheduleKey[], decide: ScheduleDecision) {
+    this.#keys = keys;
+    this.#decide = decide;
+  }
+
+  apply(draft: StateDraft): void {
+    this.#failure = undefined;
+    try {
+      // A draft takes nothing back: all are decided before the first is made.
+      const patches = this.#keys.map((key, index) =>
+        checkedPatch(this.#decide(wholeState(draft.read(key)), index)),
+      );
+      for (const [index, key] of this.#keys.entries()) draft.patch(key, patches[index] ?? {});
+    } catch (error) {
+      this.#failure = { error };
+    }
+  }
+
+  /** Throws what went wrong with one of them. */
+  requireDone(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
   }
 }
 

@@ -47,6 +47,9 @@ export interface Claim extends ClaimToken {
  */
 export type ScheduleChange = ScheduleStatePatch | ((state: ScheduleState) => ScheduleStatePatch);
 
+/** Decides on the change of one of many schedules, the one at `index`; again when its state turns out to be another. */
+export type ScheduleDecision = (state: ScheduleState, index: number) => ScheduleStatePatch;
+
 /** Why a schedule is not claimed, in the order in which it is asked. */
 export type ClaimRefusal = "disabled" | "already_running" | "at_capacity" | "not_due" | "paused";
 
@@ -89,6 +92,11 @@ export interface StateStore extends AsyncDisposable {
   list(agent: string): Promise<ReadonlyMap<string, ScheduleState>>;
   /** Changes the keys that the change names, and answers the whole. Durable when it resolves. */
   update(key: ScheduleKey, change: ScheduleChange): Promise<ScheduleState>;
+  /**
+   * Changes many schedules in one go, each as `decide` says of its state before any of them was changed. All or nothing:
+   * when one decision throws, or is no change that can be, it rejects and none is made. Durable when it resolves.
+   */
+  updateAll(keys: readonly ScheduleKey[], decide: ScheduleDecision): Promise<void>;
   /**
    * Claims at most `limit` due schedules, oldest slot first, none above its agent's capacity. Slot, token and the
    * status `running` are durable when it resolves.

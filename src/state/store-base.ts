@@ -16,6 +16,7 @@ import type { JobLog } from "./jobs/job-log.js";
 import type { ScheduleState } from "./schedule-state.js";
 import {
   ChangeOperation,
+  ChangesOperation,
   ClaimOperation,
   type PatchRule,
   type StateOperation,
@@ -28,6 +29,7 @@ import type {
   DueSlots,
   OutsideChange,
   ScheduleChange,
+  ScheduleDecision,
   ScheduleDefinition,
   ScheduleKey,
   StateStore,
@@ -103,6 +105,17 @@ export abstract class StoreBase implements StateStore {
     const operation = new ChangeOperation({ agent, schedule }, change);
     await this.commit(operation);
     return wholeState(operation.requireDone());
+  }
+
+  async updateAll(keys: readonly ScheduleKey[], decide: ScheduleDecision): Promise<void> {
+    const checked = keys.map(({ agent, schedule }) => {
+      const key = { agent, schedule };
+      checkKey(key);
+      return key;
+    });
+    const operation = new ChangesOperation(checked, decide);
+    await this.commit(operation);
+    operation.requireDone();
   }
 
   async claimDue(limit: number): Promise<DueSlots> {
