@@ -36,12 +36,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       [
         "state/claim-book.ts",
         "return this.#living.beginEnd(claim);",
-        "return this.#living.beginEnd(this.#entries.get(textOf(claim.agent, claim.schedule))?.heldBy?.claim ?? claim);",
+        "return this.#living.beginEnd(this.#entries.get(claim)?.heldBy?.claim ?? claim);",
       ],
       [
         "state/claim-book.ts",
         "    const living = this.#living.find(claim);\n",
-        "    const living = this.#entries.get(textOf(claim.agent, claim.schedule))?.heldBy ?? this.#living.find(claim);\n",
+        "    const living = this.#entries.get(claim)?.heldBy ?? this.#living.find(claim);\n",
       ],
     ],
     breaks: ["one live claim"],

@@ -132,8 +132,9 @@ export function validateSchedule(schedule: unknown): asserts schedule is Schedul
       typeof schedule === "object" && schedule !== null && "type" in schedule ? schedule.type : undefined;
     throw wrong("type", type, `one of ${Object.keys(KEYS).join(", ")}`);
   }
-  for (const [key, value] of Object.entries(schedule)) {
-    if (value !== undefined && TIMING_KEYS.has(key) && !KEYS[schedule.type].includes(key)) {
+  for (const key of Object.keys(schedule)) {
+    if (KEYS[schedule.type].includes(key) || !TIMING_KEYS.has(key)) continue;
+    if (Reflect.get(schedule, key) !== undefined) {
       throw new ScheduleDefinitionError(
         `A schedule of type ${schedule.type} cannot have the key ${key}: remove it`,
         key,

@@ -5,9 +5,11 @@
 import type { Clock } from "../clock.js";
 import { isoTimeMs } from "../iso-time.js";
 import { randomToken } from "../random.js";
+import { NO_FIELDS } from "./check-schedule.js";
 import { claimableMs, claimRefusal } from "./claim-rules.js";
 import { type HeapMember, IndexedHeap } from "./indexed-heap.js";
 import { type Leased, Leases, type TakenClaim } from "./leases.js";
+import { ScheduleMap } from "./schedule-map.js";
 import type { PlanSource, ScheduleState } from "./schedule-state.js";
 import type {
   ClaimRefusal,
@@ -62,7 +64,7 @@ const headIsOlder = (a: Agent, b: Agent): boolean =>
 export class ClaimBook {
   readonly #clock: Clock;
   readonly #newJobId: (at: Date) => string;
-  #entries = new Map<string, Entry>();
+  #entries = new ScheduleMap<Entry>();
   readonly #living: Leases<LivingClaim>;
   #queue = new IndexedHeap<Entry>(isOlder);
   #ready = new IndexedHeap<Agent>(headIsOlder);
@@ -79,7 +81,7 @@ export class ClaimBook {
     stateOf: (key: ScheduleKey) => Partial<ScheduleState>,
   ): void {
     const before = this.#entries;
-    this.#entries = new Map();
+    this.#entries = new ScheduleMap();
     this.#queue = new IndexedHeap<Entry>(isOlder);
     this.#ready = new IndexedHeap<Agent>(headIsOlder);
     const agents = new Map<string, Agent>();
@@ -88,26 +90,27 @@ export class ClaimBook {
       agent.place = -1;
       agents.set(agent.name, agent);
     }
-    for (const { agent: name, schedule, maxConcurrent = 1 } of definitions) {
+    for (const [order, definition] of definitions.entries()) {
+      const { agent: name, schedule, maxConcurrent = 1 } = definition;
       const agent = agents.get(name) ?? { name, capacity: 0, running: 0, line: undefined, place: -1 };
       agent.capacity = maxConcurrent;
       agents.set(name, agent);
-      const text = textOf(name, schedule);
-      const { state = {}, seenMs } = before.get(text) ?? {};
-      this.#entries.set(text, {
+      const known = before.get(definition);
+      this.#entries.set(definition, {
         agent,
         schedule,
-        state,
-        dueMs: 0,
+        state: known?.state ?? NO_FIELDS,
+        // No small integer, or every entry would have to be rebuilt when it is given a time.
+        dueMs: Infinity,
         isLined: false,
-        seenMs,
-        order: this.#entries.size,
+        seenMs: known?.seenMs,
+        order,
         heldBy: undefined,
         place: -1,
       });
     }
     for (const living of this.#living.values()) {
-      living.entry = this.#entries.get(textOf(living.claim.agent, living.claim.schedule));
+      living.entry = this.#entries.get(living.claim);
       if (living.entry !== undefined) living.entry.heldBy = living;
     }
     for (const entry of this.#entries.values())
@@ -115,8 +118,8 @@ export class ClaimBook {
   }
 
   /** Takes note of a schedule's state, which decides whether and when it is due. */
-  note({ agent, schedule }: ScheduleKey, state: Partial<ScheduleState>): void {
-    const entry = this.#entries.get(textOf(agent, schedule));
+  note(key: ScheduleKey, state: Partial<ScheduleState>): void {
+    const entry = this.#entries.get(key);
     if (entry !== undefined) this.#note(entry, state);
   }
 
@@ -145,8 +148,8 @@ export class ClaimBook {
   }
 
   /** Claims one schedule, whatever the time; `undefined` when it is not defined. */
-  takeOne({ agent: name, schedule }: ScheduleKey): TakenClaim | ClaimRefusal | undefined {
-    const entry = this.#entries.get(textOf(name, schedule));
+  takeOne(key: ScheduleKey): TakenClaim | ClaimRefusal | undefined {
+    const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     const { agent, state, heldBy } = entry;
     const isAtCapacity = !hasCapacity(agent);
@@ -283,9 +286,4 @@ function skip({ agent, schedule, state, dueMs }: Entry, nowMs: number): SkippedS
   if (reason === undefined) return [];
   const slot = new Date(isoTimeMs(state.next_run_at) ?? dueMs);
   return [{ agent: agent.name, schedule, slot, source: state.next_run_source ?? undefined, reason }];
-}
-
-/** One text for both names, which no other two have: much smaller than a map for every agent that has one schedule. */
-function textOf(agent: string, schedule: string): string {
-  return [agent.length, agent, schedule].join(" ");
 }

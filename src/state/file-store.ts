@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type Clock, systemClock } from "../clock.js";
 import { type Logger, processLogger } from "../logger.js";
+import { NO_FIELDS } from "./check-schedule.js";
 import { type Disk, makePrivateDirectory, nodeDisk } from "./file/disk.js";
 import { DocumentDraft } from "./file/document-draft.js";
 import { StateError } from "./errors.js";
@@ -162,7 +163,7 @@ export class FileStore extends StoreBase {
   }
 
   protected known({ agent, schedule }: ScheduleKey): Partial<ScheduleState> {
-    return this.#file.document.agents.get(agent)?.schedules.get(schedule) ?? {};
+    return this.#file.document.agents.get(agent)?.schedules.get(schedule) ?? NO_FIELDS;
   }
 
   protected knownSchedules(agent: string): Iterable<readonly [string, Partial<ScheduleState>]> {

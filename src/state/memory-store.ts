@@ -2,6 +2,7 @@
 import type { Clock } from "../clock.js";
 import { processLogger } from "../logger.js";
 import { applyPatch } from "./apply-patch.js";
+import { NO_FIELDS } from "./check-schedule.js";
 import { StateError } from "./errors.js";
 import type { JobLog } from "./jobs/job-log.js";
 import { MemoryJobLog } from "./jobs/memory-job-log.js";
@@ -47,7 +48,7 @@ export class MemoryStore extends StoreBase {
   protected async refresh(): Promise<void> {}
 
   protected known({ agent, schedule }: ScheduleKey): Partial<ScheduleState> {
-    return this.#states.get(agent)?.get(schedule) ?? {};
+    return this.#states.get(agent)?.get(schedule) ?? NO_FIELDS;
   }
 
   protected knownSchedules(agent: string): Iterable<readonly [string, Partial<ScheduleState>]> {

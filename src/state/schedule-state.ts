@@ -86,12 +86,12 @@ export const SCHEDULE_KEYS: readonly (keyof ScheduleState)[] = [
 ];
 
 /** What is known of a schedule that never ran. */
-export const UNKNOWN_SCHEDULE: ScheduleState = {
+export const UNKNOWN_SCHEDULE: ScheduleState = Object.freeze({
   status: "idle",
   last_run_at: null,
   next_run_at: null,
   last_error: null,
-};
+});
 
 /** A change to some keys: those not named stay, those set to `null` are cleared. */
 export type ScheduleStatePatch = Partial<ScheduleState>;

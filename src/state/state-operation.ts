@@ -3,7 +3,7 @@
  * Decided on the draft they are written to, so that they hold whatever others have written meanwhile.
  */
 import { isoText } from "../iso-time.js";
-import { checkedPatch } from "./check-schedule.js";
+import { checkedPatch, NO_FIELDS } from "./check-schedule.js";
 import type { TakenClaim } from "./leases.js";
 import { claimRefusal } from "./claim-rules.js";
 import { mergedFields } from "./file/state-text.js";
@@ -142,6 +142,7 @@ function recordClaim(draft: StateDraft, taken: TakenClaim, nowMs: number): Claim
 
 /** What is known, completed by what holds of a schedule that never ran. A file may have a status that says nothing. */
 export function wholeState(known: Partial<ScheduleState>): ScheduleState {
+  if (known === NO_FIELDS) return UNKNOWN_SCHEDULE;
   const { status, last_run_at, next_run_at, last_error } = UNKNOWN_SCHEDULE;
   const whole = mergedFields({ status, last_run_at, next_run_at, last_error }, known);
   return "status" in known && known.status == null ? { ...whole, status } : whole;

@@ -1,15 +1,11 @@
 /** Changes to a state document, collected before they are written: a batch of patches becomes one new text. */
-import type { ScheduleFields } from "../check-schedule.js";
+import { NO_FIELDS, type ScheduleFields } from "../check-schedule.js";
 import { applyPatch } from "../apply-patch.js";
 import type { ScheduleState, ScheduleStatePatch } from "../schedule-state.js";
 import { type AgentEntry, agentEntry, renderDocument, type StateDocument } from "./state-document.js";
 import type { NewDocument } from "./state-file.js";
-import type { Fields } from "./state-text.js";
 import type { ScheduleKey } from "../state-store.js";
 import type { StateDraft } from "../state-operation.js";
-
-/** One for all agents that have schedules only. */
-const NO_FIELDS: Fields = {};
 
 export class DocumentDraft implements StateDraft {
   readonly #document: StateDocument;
@@ -27,14 +23,14 @@ export class DocumentDraft implements StateDraft {
 
   read({ agent, schedule }: ScheduleKey): Partial<ScheduleState> {
     const schedules = this.#schedules.get(agent) ?? this.#document.agents.get(agent)?.schedules;
-    return schedules?.get(schedule) ?? {};
+    return schedules?.get(schedule) ?? NO_FIELDS;
   }
 
   patch(key: ScheduleKey, patch: ScheduleStatePatch): Partial<ScheduleState> {
     const { agent, schedule } = key;
     const drafted = this.#schedules.get(agent);
     const schedules = drafted ?? this.#document.agents.get(agent)?.schedules;
-    const before = schedules?.get(schedule) ?? {};
+    const before = schedules?.get(schedule) ?? NO_FIELDS;
     const after = applyPatch(before, patch);
     if (after === before) return before;
     if (drafted === undefined) this.#schedules.set(agent, new Map(schedules).set(schedule, after));

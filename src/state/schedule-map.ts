@@ -1,0 +1,35 @@
+/** Values by schedule. Most agents have one, for which a map of its own would be larger than all else about it. */
+import type { ScheduleKey } from "./state-store.js";
+
+interface AgentValues<Value> {
+  readonly schedule: string;
+  value: Value;
+  /** Made for the second schedule. */
+  others: Map<string, Value> | undefined;
+}
+
+export class ScheduleMap<Value> {
+  readonly #agents = new Map<string, AgentValues<Value>>();
+
+  get({ agent, schedule }: ScheduleKey): Value | undefined {
+    const values = this.#agents.get(agent);
+    return values?.schedule === schedule ? values.value : values?.others?.get(schedule);
+  }
+
+  set({ agent, schedule }: ScheduleKey, value: Value): void {
+    const values = this.#agents.get(agent);
+    if (values === undefined) this.#agents.set(agent, { schedule, value, others: undefined });
+    else if (values.schedule === schedule) values.value = value;
+    else {
+      values.others ??= new Map();
+      values.others.set(schedule, value);
+    }
+  }
+
+  *values(): Iterable<Value> {
+    for (const { value, others } of this.#agents.values()) {
+      yield value;
+      if (others !== undefined) yield* others.values();
+    }
+  }
+}
