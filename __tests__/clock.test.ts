@@ -1,5 +1,6 @@
 import { getEventListeners } from "node:events";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { wakeAfter } from "../src/clock.js";
 import { type Clock, FakeClock, systemClock } from "../src/index.js";
 
 describe("systemClock", () => {
@@ -107,6 +108,65 @@ describe.each<[string, () => Clock]>([
     controller.abort();
     await aborted.catch(() => undefined);
     expect(getEventListeners(controller.signal, "abort")).toEqual([]);
+  });
+});
+
+/** What a clock of somebody's own has to have. */
+function plainClock(clock: Clock): Clock {
+  return {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+  };
+}
+
+describe.each<[string, (clock: FakeClock) => Clock]>([
+  ["a clock that can", (clock) => clock],
+  ["a clock that is slept by", plainClock],
+])("waking by %s", (_, make) => {
+  it("comes after its time and not before, once", async () => {
+    const clock = new FakeClock();
+    const wakes: number[] = [];
+    wakeAfter(make(clock), 5_000, () => wakes.push(clock.monotonic()));
+    await clock.advance(4_999);
+    expect(wakes).toEqual([]);
+    await clock.advance("1m");
+    expect(wakes).toEqual([5_000]);
+  });
+
+  it("does not come when it was called off, and leaves nothing behind", async () => {
+    const clock = new FakeClock();
+    let wakes = 0;
+    const callOff = wakeAfter(make(clock), 5_000, () => wakes++);
+    callOff();
+    expect(clock.sleeping).toBe(0);
+    await clock.advance("1m");
+    callOff();
+    expect(wakes).toBe(0);
+  });
+});
+
+describe("waking by systemClock", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it("never comes too early", async () => {
+    const start = systemClock.monotonic();
+    await new Promise<void>((resolve) => wakeAfter(systemClock, 7, resolve));
+    expect(systemClock.monotonic() - start).toBeGreaterThanOrEqual(7);
+  });
+
+  it("gives its timer back when called off", () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    const callOff = wakeAfter(systemClock, 1000, () => {});
+    expect(vi.getTimerCount()).toBe(1);
+    callOff();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("throws for what is no number", () => {
+    expect(() => wakeAfter(systemClock, Number.NaN, () => {})).toThrow(RangeError);
   });
 });
 

@@ -12,6 +12,28 @@ export interface Clock {
   monotonic(): number;
   /** Resolves after `ms` on the monotonic clock, never early; rejects with the signal's reason when aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * As `sleep`, for who sleeps all day: calls `wake`, unless it is called off by what this returns. No signal has to be
+   * listened to for each sleep. A clock that does not have it is slept by.
+   */
+  wakeAfter?(ms: number, wake: () => void): () => void;
+}
+
+/** Calls `wake` after `ms` on any clock; answers how to call that off. */
+export function wakeAfter(clock: Clock, ms: number, wake: () => void): () => void {
+  if (clock.wakeAfter !== undefined) return clock.wakeAfter(ms, wake);
+  const calledOff = new AbortController();
+  const asleep = async (): Promise<void> => {
+    try {
+      await clock.sleep(ms, calledOff.signal);
+    } catch (error) {
+      if (calledOff.signal.aborted) return;
+      throw error;
+    }
+    wake();
+  };
+  void asleep();
+  return () => calledOff.abort();
 }
 
 /** A longer delay makes `setTimeout` fire at once. */
@@ -23,48 +45,48 @@ export const systemClock: Clock = realClock({ keepsProcess: true });
 export const unrefClock: Clock = realClock({ keepsProcess: false });
 
 function realClock({ keepsProcess }: { readonly keepsProcess: boolean }): Clock {
+  const setAlarm = (ms: number, wake: () => void): (() => void) => {
+    requireNumber(ms);
+    const wakeAt = performance.now() + ms;
+    let timer: NodeJS.Timeout | undefined;
+    // Timers fire up to a millisecond early and reach only 2^31 ms, so each one re-checks what is left.
+    const rest = (leftMs: number): void => {
+      timer = setTimeout(check, Math.min(Math.max(Math.ceil(leftMs), 0), LONGEST_TIMER_MS));
+      if (!keepsProcess) timer.unref();
+    };
+    const check = (): void => {
+      const leftMs = wakeAt - performance.now();
+      if (leftMs <= 0) wake();
+      else rest(leftMs);
+    };
+    rest(ms);
+    return () => clearTimeout(timer);
+  };
   return {
     now: () => new Date(),
     monotonic: () => performance.now(),
-    sleep(ms, signal) {
-      return abortable(ms, signal, (wake) => {
-        const wakeAt = performance.now() + ms;
-        let timer: NodeJS.Timeout | undefined;
-        // Timers fire up to a millisecond early and reach only 2^31 ms, so each one re-checks what is left.
-        const rest = (leftMs: number): void => {
-          timer = setTimeout(check, Math.min(Math.max(Math.ceil(leftMs), 0), LONGEST_TIMER_MS));
-          if (!keepsProcess) timer.unref();
-        };
-        const check = (): void => {
-          const leftMs = wakeAt - performance.now();
-          if (leftMs <= 0) wake();
-          else rest(leftMs);
-        };
-        rest(ms);
-        return () => clearTimeout(timer);
-      });
-    },
+    sleep: (ms, signal) => abortable(signal, (wake) => setAlarm(ms, wake)),
+    wakeAfter: setAlarm,
   };
 }
 
+function requireNumber(ms: number): void {
+  if (Number.isNaN(ms)) throw new RangeError("A sleep needs a number of milliseconds, got NaN.");
+}
+
 /** What abortable sleeps share: `begin` arranges the waking and returns how to call it off. */
-function abortable(
-  ms: number,
-  signal: AbortSignal | undefined,
-  begin: (wake: () => void) => () => void,
-): Promise<void> {
+function abortable(signal: AbortSignal | undefined, begin: (wake: () => void) => () => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (Number.isNaN(ms)) throw new RangeError("A sleep needs a number of milliseconds, got NaN.");
     signal?.throwIfAborted();
     const abort = (): void => {
       callOff();
       reject(signal?.reason);
     };
-    signal?.addEventListener("abort", abort, { once: true });
     const callOff = begin(() => {
       signal?.removeEventListener("abort", abort);
       resolve();
     });
+    signal?.addEventListener("abort", abort, { once: true });
   });
 }
 
@@ -117,11 +139,14 @@ export class FakeClock implements Clock {
   /** Resolves when the clock has been moved far enough; a sleep of 0 ms ends at the next move, even `advance(0)`. */
   async sleep(duration: Duration, signal?: AbortSignal): Promise<void> {
     const ms = signedMs(duration);
-    await abortable(ms, signal, (wake) => {
-      const sleeper: Sleeper = { wakeAt: this.#monotonicMs + Math.max(0, ms), wake };
-      this.#sleepers.add(sleeper);
-      return () => this.#sleepers.delete(sleeper);
-    });
+    await abortable(signal, (wake) => this.wakeAfter(ms, wake));
+  }
+
+  wakeAfter(ms: number, wake: () => void): () => void {
+    requireNumber(ms);
+    const sleeper: Sleeper = { wakeAt: this.#monotonicMs + Math.max(0, ms), wake };
+    this.#sleepers.add(sleeper);
+    return () => this.#sleepers.delete(sleeper);
   }
 
   /** Moves both clocks forward, waking each sleeper at its own time and letting it act before time goes on. */

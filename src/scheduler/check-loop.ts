@@ -1,10 +1,11 @@
 /** A loop of passes that never overlap: after each it sleeps for as long as the pass said, or until somebody wakes it. */
-import type { Clock } from "../clock.js";
+import { type Clock, wakeAfter } from "../clock.js";
 
 export class CheckLoop {
   readonly #clock: Clock;
   readonly #pass: () => Promise<number | undefined>;
-  #alarm: AbortController | undefined;
+  /** Ends the sleep under way. */
+  #rouse: () => void = () => {};
   #isWoken = false;
   #isStopped = false;
   #ended: Promise<void> = Promise.resolve();
@@ -23,10 +24,10 @@ export class CheckLoop {
 
   /** Ends the sleep, also one that is still to begin. */
   wake(): void {
-    // Every job of a burst wakes the loop when it ends, and each abort would make an exception.
+    // Every job of a burst wakes the loop when it ends, and once is enough.
     if (this.#isWoken) return;
     this.#isWoken = true;
-    this.#alarm?.abort();
+    this.#rouse();
   }
 
   /** No pass begins from now on. Resolves when the one under way has ended. */
@@ -48,14 +49,13 @@ export class CheckLoop {
   async #sleep(ms: number): Promise<void> {
     // What happened during the pass may be news to it.
     if (this.#isWoken) return;
-    const alarm = new AbortController();
-    this.#alarm = alarm;
-    try {
-      await this.#clock.sleep(ms, alarm.signal);
-    } catch (error) {
-      if (!alarm.signal.aborted) throw error;
-    } finally {
-      this.#alarm = undefined;
-    }
+    await new Promise<void>((resolve) => {
+      const callOff = wakeAfter(this.#clock, ms, resolve);
+      this.#rouse = () => {
+        callOff();
+        resolve();
+      };
+    });
+    this.#rouse = () => {};
   }
 }
