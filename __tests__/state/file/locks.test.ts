@@ -155,23 +155,23 @@ describe("an owner", () => {
     const [file = ""] = readdirSync(path);
     const before = statSync(join(path, file)).mtimeMs;
     ownClock.jump(jump);
-    await ownClock.advance("1s");
+    await ownClock.advance("2s");
     await until(() => statSync(join(path, file)).mtimeMs !== before);
     await expect(timed(otherClock, taking)).rejects.toThrow(StateLockedError);
     await lock.check();
     await lock.release();
   });
 
-  it("shows every second that it lives", async () => {
+  it("shows twice in every 4 s that it lives", async () => {
     using temporary = temporaryDirectory();
     const clock = new FakeClock();
     const lock = await OwnerLock.take(nodeDisk, join(temporary.path, "owner.lock"), clock);
     const [file = ""] = readdirSync(join(temporary.path, "owner.lock"));
-    for (let second = 0; second < 5; second++) {
+    for (let sign = 0; sign < 5; sign++) {
+      const before = clock.now().getTime();
       await until(() => clock.sleeping > 0);
-      await clock.advance("1s");
-      const now = clock.now().getTime();
-      await until(() => statSync(join(temporary.path, "owner.lock", file)).mtimeMs === now);
+      await clock.advance("2s");
+      await until(() => statSync(join(temporary.path, "owner.lock", file)).mtimeMs > before);
     }
     await lock.release();
     expect(clock.sleeping).toBe(0);
@@ -199,7 +199,7 @@ describe("an owner", () => {
     await store.open();
     const [file = ""] = readdirSync(join(temporary.path, "owner.lock"));
     unlinkSync(join(temporary.path, "owner.lock", file));
-    await realClock.advance("1s");
+    await realClock.advance("2s");
     // The sign of life fails in its own time.
     await vi.waitFor(() => expect(store.claimDue(1)).rejects.toThrow(StateLockedError), { timeout: 30_000 });
     await expect(store.renew({ ...KEY, token: "t" })).rejects.toThrow(StateLockedError);

@@ -149,7 +149,7 @@ describe("the write lock", () => {
     await store.update(KEY, { failure_count: 1 });
     watched.before = async (step) => {
       if (!/^rename \d/.test(step)) return;
-      await realClock.advance("1s");
+      await realClock.advance("2s");
       await until(() => watched.count(/^utimes /) > 0 && realClock.sleeping > 0);
     };
     await store.update(KEY, { failure_count: 2 });

@@ -32,7 +32,8 @@ export interface HeldLock {
   readonly handle: FileHandle;
 }
 
-const SIGN_OF_LIFE_MS = 1_000;
+/** Well within half of any silence that costs a lock, and seldom: it is most of what an idle scheduler costs. */
+const SIGN_OF_LIFE_MS = 1_900;
 const TAKEN = new Set(["ENOTEMPTY", "EEXIST"]);
 const LONGEST_PAUSE_MS = 20;
 

@@ -9,7 +9,7 @@ import { StateLockedError, type StateOwner } from "../errors.js";
 import { type HeldLock, keepAlive, releaseLock, sweepPrepared, takeLock } from "./lock-directory.js";
 import { isFields } from "./state-text.js";
 
-/** Four missed signs of life, so that a takeover takes less than 5 s. */
+/** Two missed signs of life, so that a takeover takes less than 5 s. */
 const SILENCE_MS = 4_000;
 const TAKEN_OVER = "was taken over while this process gave no sign of life";
 
