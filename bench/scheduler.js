@@ -9,8 +9,16 @@ import { CONTENDERS } from "./scheduler/contenders.js";
 const PEERS = ["croner", "node-cron", "toad-scheduler", "node-schedule"];
 const isQuick = process.argv.includes("--quick");
 const SCALE = isQuick
-  ? { idle: 5_000, windowMs: 5_000, peerWindowMs: 2_000, burst: 1_000, rounds: 1, jobRounds: 2 }
-  : { idle: 100_000, windowMs: 65_000, peerWindowMs: 32_000, burst: 10_000, rounds: 3, jobRounds: 6 };
+  ? { idle: 5_000, settleMs: 0, windowMs: 5_000, peerWindowMs: 2_000, burst: 1_000, rounds: 1, jobRounds: 2 }
+  : {
+      idle: 100_000,
+      settleMs: 110_000,
+      windowMs: 65_000,
+      peerWindowMs: 32_000,
+      burst: 10_000,
+      rounds: 3,
+      jobRounds: 6,
+    };
 /** Whose registering takes longer the more there are already. */
 const MOST_SCHEDULES = { "node-schedule": 10_000 };
 /** A burst for which registering took too long is tried again with more time before it. */
@@ -30,27 +38,36 @@ if (failures.length > 0 && !isQuick) process.exitCode = 1;
 async function compareIdling() {
   const [seconds, peerSeconds] = [SCALE.windowMs / 1000, SCALE.peerWindowMs / 1000];
   console.log(`\n${number(SCALE.idle)} schedules, due hours later`);
-  console.log(`  watched for ${seconds} s: rota, croner; for ${peerSeconds} s: the others`);
+  console.log(
+    `  watched for ${seconds} s: rota (the least of ${isQuick ? 1 : 3} times), croner; for ${peerSeconds} s: the others`,
+  );
   for (const name of ["rota", ...PEERS]) {
     const count = Math.min(SCALE.idle, MOST_SCHEDULES[name] ?? Infinity);
-    // Those with a target are watched for as long as it takes to see timers that are set anew every 30 s.
-    const windowMs = name === "rota" || name === "croner" ? SCALE.windowMs : SCALE.peerWindowMs;
-    Object.assign(table[name], { count }, await measure("idle", name, { count, windowMs }));
+    // Those with a target are watched for as long as it takes to see timers that are set anew every 30 s, and after V8
+    // has given back, half a minute after registering and once, the memory that took: that is no idling.
+    const isCompared = name === "rota" || name === "croner";
+    const windowMs = isCompared ? SCALE.windowMs : SCALE.peerWindowMs;
+    const settleMs = isCompared ? SCALE.settleMs : 0;
+    // What others do to the machine only adds to what an idle process costs: of several windows the least says most.
+    const windows = name === "rota" && !isQuick ? 3 : 1;
+    const figures = await measure("idle", name, { count, settleMs, windowMs, windows });
+    Object.assign(table[name], { count }, figures, { leastIdle: Math.min(...figures.idleMsPerSecond) });
     printIdling(name, table[name]);
   }
   printIdling(
     "rota, 1 an agent",
-    await measure("idle", "rota, 1 an agent", { count: SCALE.idle, windowMs: 0 }),
+    await measure("idle", "rota, 1 an agent", { count: SCALE.idle, settleMs: 0, windowMs: 0, windows: 0 }),
   );
   const { rota, croner, "node-cron": nodeCron } = table;
-  atMost("idling, ms of CPU a second", rota.idleMsPerSecond, 1);
-  atMost("idling, against croner", rota.idleMsPerSecond / croner.idleMsPerSecond, 1 / 50);
+  atMost("idling, ms of CPU a second", rota.leastIdle, 1);
+  atMost("idling, against croner", Math.max(...rota.idleMsPerSecond) / croner.leastIdle, 1 / 50);
   atMost("registering, against node-cron: CPU time", rota.registerMicros / nodeCron.registerMicros, 1 / 10);
   atMost("registering, against node-cron: bytes", rota.bytes / nodeCron.bytes, 1 / 4);
 }
 
 function printIdling(name, { registerMicros, registerMs, bytes, idleMsPerSecond }) {
-  const idling = idleMsPerSecond === undefined ? "" : `, idle ${idleMsPerSecond.toFixed(3)} ms a second`;
+  const costs = idleMsPerSecond.map((cost) => cost.toFixed(3)).join(", ");
+  const idling = costs === "" ? "" : `, idle ${costs} ms a second`;
   console.log(
     `  ${name.padEnd(16)} registering ${registerMicros.toFixed(1)} µs and ${bytes.toFixed(0)} bytes each, ` +
       `${(registerMs / 1000).toFixed(1)} s in all${idling}`,
@@ -118,14 +135,14 @@ async function comparePass() {
 function printTable() {
   console.log("\ncontender       schedules  register   bytes   idle CPU/s   burst p99   keeps");
   for (const [name, figures] of Object.entries(table)) {
-    const { count, registerMicros, bytes, idleMsPerSecond, p99, dropped, keeps } = figures;
+    const { count, registerMicros, bytes, leastIdle, p99, dropped, keeps } = figures;
     const lost =
       dropped > 0 ? `; ${number(dropped)} of the burst not started within 10 s, left out of p99` : "";
     const cells = [
       number(count).padStart(9),
       `${registerMicros.toFixed(1)} µs`.padStart(10),
       bytes.toFixed(0).padStart(8),
-      `${idleMsPerSecond.toFixed(3)} ms`.padStart(13),
+      `${leastIdle.toFixed(3)} ms`.padStart(13),
       `${p99} ms`.padStart(12),
     ];
     console.log(`${name.padEnd(16)}${cells.join("")}   ${keeps}${lost}`);

@@ -9,7 +9,7 @@ const measurements = { idle, burst, throughput, readingEachTime };
 process.send(await measurements[measurement](CONTENDERS[name], JSON.parse(options)), () => process.exit());
 
 /** Registers `count` schedules that are due hours later, then watches them do nothing. */
-async function idle({ prepare }, { count, windowMs }) {
+async function idle({ prepare }, { count, settleMs, windowMs, windows }) {
   const schedules = Array.from({ length: count }, (_, i) => laterSchedule(i));
   const { register, stop } = await prepare(schedules, () => {});
   const bytesBefore = bytesUsed();
@@ -20,19 +20,25 @@ async function idle({ prepare }, { count, windowMs }) {
   // What is still on its way when registering has been answered does not stay.
   await sleep(500);
   const bytes = (bytesUsed() - bytesBefore) / count;
-  const idleMsPerSecond = windowMs > 0 ? await watch(windowMs) : undefined;
+  const idleMsPerSecond = await watch({ settleMs, windowMs, windows });
   await stop();
   return { registerMicros, registerMs, bytes, idleMsPerSecond };
 }
 
-async function watch(windowMs) {
+/** Milliseconds of CPU per second in each of the windows. */
+async function watch({ settleMs, windowMs, windows }) {
+  if (windows === 0) return [];
   // What registering left to be done is no idling, nor is what collecting its rubbish leaves to other threads.
   await sleep(3_000);
   globalThis.gc();
-  await sleep(3_000);
-  const [from, cpu] = [performance.now(), process.cpuUsage()];
-  await sleep(windowMs);
-  return microsSince(cpu) / (performance.now() - from);
+  await sleep(3_000 + settleMs);
+  const costs = [];
+  while (costs.length < windows) {
+    const [from, cpu] = [performance.now(), process.cpuUsage()];
+    await sleep(windowMs);
+    costs.push(microsSince(cpu) / (performance.now() - from));
+  }
+  return costs;
 }
 
 /** Times of day at least six hours away, as many different ones as twelve hours have minutes. */
