@@ -12,6 +12,15 @@ describe("an ISO time", () => {
     }
   });
 
+  it("is read as the same moment however often it is asked for, and nothing else is one", () => {
+    const texts = ["2026-03-01T00:00:00.000Z", "", "2026-03-02T00:00:00.000Z", "1970-01-01T00:00:00.000Z"];
+    const expected = texts.map((text) => (text === "" ? undefined : Date.parse(text)));
+    for (let round = 0; round < 3; round++) {
+      expect(texts.map((text) => isoTimeMs(text))).toEqual(expected);
+      expect(texts.map((text) => isoTimeMs(text)).toReversed()).toEqual(expected.toReversed());
+    }
+  });
+
   it("names a moment that exists, in digits of their place", () => {
     const two = fc.nat({ max: 99 }).map((number) => String(number).padStart(2, "0"));
     const time = fc

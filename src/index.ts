@@ -84,6 +84,8 @@ export type {
   JobRecord,
   JobStatus,
   JobTrigger,
+  NamedJob,
+  NamedOutcome,
   NewJob,
 } from "./state/jobs/job-log.js";
 export { MemoryStore, type MemoryStoreOptions } from "./state/memory-store.js";
@@ -104,6 +106,7 @@ export {
 } from "./state/state-functions.js";
 export type {
   Claim,
+  ClaimEnd,
   ClaimRefusal,
   ClaimToken,
   DueSlots,

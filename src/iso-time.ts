@@ -7,10 +7,21 @@ export const CERTAIN_TIME: string =
   "T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z";
 const CERTAIN = new RegExp(`^${CERTAIN_TIME}$`);
 
+/** The times that were read last: the states of what happens together are full of the same two. */
+let latestRead = { ms: 0, text: "1970-01-01T00:00:00.000Z" };
+let formerRead = latestRead;
+
 /** Milliseconds since 1970. Stricter than `Date.parse`, which takes other notations, local time, and 30 February. */
 export function isoTimeMs(text: unknown): number | undefined {
   if (typeof text !== "string") return undefined;
-  if (CERTAIN.test(text)) return Date.parse(text);
+  if (text === formerRead.text) return formerRead.ms;
+  if (text === latestRead.text) return latestRead.ms;
+  if (CERTAIN.test(text)) {
+    const ms = Date.parse(text);
+    formerRead = latestRead;
+    latestRead = { ms, text };
+    return ms;
+  }
   const [, date = ""] = ISO_TIME.exec(text) ?? [];
   const ms = Date.parse(text);
   if (date === "" || Number.isNaN(ms)) return undefined;

@@ -736,6 +736,107 @@ export function describeStateStore(kind: string, make: MakeStore): void {
     });
   });
 
+  describe(`completing several claims of a ${kind} together`, () => {
+    async function claimed(...schedules: string[]): Promise<{ store: StateStore; claims: Claim[] }> {
+      const { store } = await storeWith(Object.fromEntries(schedules.map((name) => [name, "00:00:00"])));
+      return { store, claims: [...(await store.claimDue(10)).claims] };
+    }
+
+    it("records each outcome and frees each schedule", async () => {
+      const { store, claims } = await claimed("a/x", "b/y");
+      const answers = await store.completeAll(
+        claims.map((claim, index) => ({
+          claim,
+          change: { failure_count: index, next_run_at: at("00:00:00") },
+        })),
+      );
+      expect(answers).toEqual([true, true]);
+      expect(await store.read(key("a/x"))).toMatchObject({ status: "idle", failure_count: 0 });
+      expect(await store.read(key("b/y"))).toMatchObject({ status: "idle", failure_count: 1 });
+      expect(names((await store.claimDue(10)).claims)).toEqual(["a/x", "b/y"]);
+    });
+
+    it("is nothing to do where there are none", async () => {
+      const { store } = await claimed("a/x");
+      expect(await store.completeAll([])).toEqual([]);
+    });
+
+    it("answers of each whether it was held, and changes nothing for one that is not", async () => {
+      const { store, claims } = await claimed("a/x", "b/y", "c/z");
+      const [x, y, z] = claims as [Claim, Claim, Claim];
+      await store.complete(y, { failure_count: 1 });
+      const ends = [x, y, { ...z, token: "another" }, z, x];
+      const answers = await store.completeAll(
+        ends.map((claim, index) => ({ claim, change: { failure_count: 10 + index } })),
+      );
+      expect(answers).toEqual([true, false, false, true, false]);
+      const states = await Promise.all(["a/x", "b/y", "c/z"].map((name) => store.read(key(name))));
+      expect(states.map(({ failure_count }) => failure_count)).toEqual([10, 1, 13]);
+    });
+
+    it("works once, also when one of them is completed alone at the same time", async () => {
+      const { store, claims } = await claimed("a/x", "b/y");
+      const [x] = claims as [Claim];
+      const together = store.completeAll(claims.map((claim) => ({ claim, change: { failure_count: 1 } })));
+      const alone = store.complete(x, { failure_count: 2 });
+      expect([await together, await alone]).toEqual([[true, true], false]);
+      expect(await store.read(key("a/x"))).toMatchObject({ failure_count: 1 });
+    });
+
+    it("lets functions decide, on the states as they are by then", async () => {
+      const { store, claims } = await claimed("a/x", "b/y");
+      const updating = store.update(key("b/y"), { failure_count: 4 });
+      const change = (state: { failure_count?: number | null | undefined }): ScheduleStatePatch => ({
+        failure_count: (state.failure_count ?? 0) + 1,
+      });
+      const completing = store.completeAll(claims.map((claim) => ({ claim, change })));
+      await Promise.all([updating, completing]);
+      expect(await store.read(key("a/x"))).toMatchObject({ status: "idle", failure_count: 1 });
+      expect(await store.read(key("b/y"))).toMatchObject({ status: "idle", failure_count: 5 });
+    });
+
+    it("changes nothing and keeps every claim when one of the functions throws", async () => {
+      const { store, claims } = await claimed("a/x", "b/y", "c/z");
+      const [x, y, z] = claims as [Claim, Claim, Claim];
+      const completing = store.completeAll([
+        { claim: x, change: { failure_count: 1 } },
+        {
+          claim: y,
+          change: () => {
+            throw new RangeError("undecided");
+          },
+        },
+        { claim: z, change: { failure_count: 1 } },
+      ]);
+      await expect(completing).rejects.toThrow("undecided");
+      for (const claim of [x, y, z]) {
+        expect(await store.read(claim)).toEqual(claim.state);
+        expect(await store.renew(claim)).toBe(true);
+      }
+      expect((await store.claimDue(10)).claims).toEqual([]);
+      const again = claims.map((claim) => ({ claim, change: {} }));
+      expect(await store.completeAll(again)).toEqual([true, true, true]);
+    });
+
+    it("refuses one bad patch and keeps every claim", async () => {
+      const { store, claims } = await claimed("a/x", "b/y");
+      const ends = claims.map((claim, index) => ({
+        claim,
+        change: index === 0 ? {} : { next_run_at: "soon" },
+      }));
+      await expect(store.completeAll(ends)).rejects.toMatchObject({ code: "INVALID_STATE" });
+      expect(await store.read(key("a/x"))).toMatchObject({ status: "running" });
+      expect(await store.completeAll(claims.map((claim) => ({ claim, change: {} })))).toEqual([true, true]);
+    });
+
+    it("needs an open store", async () => {
+      const { store, claims } = await claimed("a/x");
+      await store.close();
+      const completing = store.completeAll(claims.map((claim) => ({ claim, change: {} })));
+      await expect(completing).rejects.toMatchObject({ code: "STATE_CLOSED" });
+    });
+  });
+
   describe(`giving a claim of a ${kind} back`, () => {
     it("makes its slot due again, as it was", async () => {
       const { store, clock } = await storeWith({ "a/x": "00:00:00" });

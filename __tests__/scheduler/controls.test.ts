@@ -212,11 +212,11 @@ class GatedStore extends MemoryStore {
   before: Gate | undefined;
   after: Gate | undefined;
 
-  override async complete(...args: Parameters<StateStore["complete"]>): Promise<boolean> {
+  override async completeAll(...args: Parameters<StateStore["completeAll"]>): Promise<readonly boolean[]> {
     await this.before?.pass();
-    const isHeld = await super.complete(...args);
+    const areHeld = await super.completeAll(...args);
     await this.after?.pass();
-    return isHeld;
+    return areHeld;
   }
 }
 

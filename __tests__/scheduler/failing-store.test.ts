@@ -14,17 +14,17 @@ import { stateDirectory } from "../state/temporary-directory.js";
 import { GatedStore } from "./gated-store.js";
 import { agent, cron, every, gate, once, scene, type Scene, type SceneOptions, START } from "./scene.js";
 
-/** The store, except that the calls named in `broken` fail: "update" (of one or many), "jobs.start"… */
+/** The store, except that the calls named in `broken` fail, for one or for all: "update", "jobs.start"… */
 function flaky<Target extends object>(target: Target, broken: ReadonlySet<string>, prefix = ""): Target {
   return new Proxy(target, {
     get(_, key) {
       const value: unknown = Reflect.get(target, key, target);
       if (key === "jobs") return flaky(value as object, broken, "jobs.");
       if (typeof value !== "function") return value;
-      const call = key === "updateAll" && broken.has("update") ? "update" : String(key);
+      const call = prefix + String(key).replace(/All$/, "");
       return (...args: unknown[]): unknown =>
-        broken.has(prefix + call)
-          ? Promise.reject(new Error(`disk full at ${prefix}${call}`))
+        broken.has(call)
+          ? Promise.reject(new Error(`disk full at ${call}`))
           : Reflect.apply(value, target, args);
     },
   });

@@ -1,6 +1,7 @@
-/** A memory store whose calls can be held back or made to fail, one kind of call at a time. */
+/** A memory store whose calls can be held back or made to fail, one kind of call at a time, alone or for several. */
 import type {
   Claim,
+  ClaimEnd,
   ClaimRefusal,
   ClaimToken,
   Clock,
@@ -26,6 +27,7 @@ export type StoreCall =
   | "update"
   | "updateAll"
   | "claimDue"
+  | "reserve"
   | "claim"
   | "renew"
   | "complete"
@@ -59,13 +61,10 @@ export class GatedStore implements StateStore {
     this.#store = new MemoryStore(options);
     const log = this.#store.jobs;
     this.jobs = {
-      start: async (job) => {
-        const record = await this.#through("jobs.start", () => log.start(job));
-        const failure = this.#lateFailures.shift();
-        if (failure !== undefined) throw failure;
-        return record;
-      },
+      start: (job) => this.#startThrough(() => log.start(job)),
+      startAll: (jobs) => this.#startThrough(() => log.startAll(jobs)),
       finish: (id, outcome) => this.#through("jobs.finish", () => log.finish(id, outcome)),
+      finishAll: (outcomes) => this.#through("jobs.finish", () => log.finishAll(outcomes)),
       get: (id) => log.get(id),
       list: (filter) => log.list(filter),
       openOutput: (id) => log.openOutput(id),
@@ -162,6 +161,10 @@ export class GatedStore implements StateStore {
     return this.#through("claimDue", () => this.#store.claimDue(limit));
   }
 
+  reserve(limit: number, aheadMs: number): Promise<void> {
+    return this.#through("reserve", () => this.#store.reserve(limit, aheadMs));
+  }
+
   claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
     return this.#through("claim", () => this.#store.claim(key));
   }
@@ -172,6 +175,10 @@ export class GatedStore implements StateStore {
 
   complete(claim: ClaimToken, change: ScheduleChange): Promise<boolean> {
     return this.#through("complete", () => this.#store.complete(claim, change));
+  }
+
+  completeAll(ends: readonly ClaimEnd[]): Promise<readonly boolean[]> {
+    return this.#through("complete", () => this.#store.completeAll(ends));
   }
 
   release(claim: ClaimToken): Promise<boolean> {
@@ -189,6 +196,13 @@ export class GatedStore implements StateStore {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  async #startThrough<Result>(act: () => Promise<Result>): Promise<Result> {
+    const result = await this.#through("jobs.start", act);
+    const failure = this.#lateFailures.shift();
+    if (failure !== undefined) throw failure;
+    return result;
   }
 
   async #through<Result>(call: StoreCall, act: () => Promise<Result>): Promise<Result> {

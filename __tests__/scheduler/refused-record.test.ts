@@ -4,10 +4,11 @@ import { FakeClock, MemoryStore, Scheduler, StateError } from "../../src/index.j
 /** A store whose log has no place for the jobs of one agent, as when their ids are taken. */
 function storeRefusing(agent: string): MemoryStore {
   const store = new MemoryStore();
-  const start = store.jobs.start.bind(store.jobs);
-  store.jobs.start = async (job) => {
-    if (job.agent === agent) throw new StateError("The job id is taken.", { code: "INVALID_STATE" });
-    return start(job);
+  const startAll = store.jobs.startAll.bind(store.jobs);
+  store.jobs.startAll = async (jobs) => {
+    if (jobs.some((job) => job.agent === agent))
+      throw new StateError("The job id is taken.", { code: "INVALID_STATE" });
+    return startAll(jobs);
   };
   return store;
 }

@@ -247,7 +247,7 @@ export class Guarantees implements StateWitness, JobWitness {
     if (clock.sleeping > 0) world.fail("timers are gone", `${clock.sleeping} sleeps after the end`);
     if (this.hasGivenUp) return;
     for (const key of inner.keys())
-      if (inner.peek(key).claim != null || inner.peek(key).status === "running")
+      if (inner.stored(key).claim != null || inner.stored(key).status === "running")
         world.fail("counters return to zero", `${key.agent}/${key.schedule} is claimed after the end`);
     for (const { id, status } of await inner.jobs.list({ limit: Infinity })) {
       const job = jobs.find(id);

@@ -318,7 +318,7 @@ class Simulation {
       if (deaf.length > 0) world.fail("stop tells jobs to end", `${deaf.length} were not told`);
       const isUntroubled = world.lastFaultMs < calledMs - world.leaseMs - 4 * world.checkMs;
       const isRecorded = outcome === "done" && options.waitForJobs && isUntroubled && wasUp;
-      const claimed = [...process.inner.keys()].filter((key) => process.inner.peek(key).claim != null);
+      const claimed = [...process.inner.keys()].filter((key) => process.inner.stored(key).claim != null);
       if (isRecorded && claimed.length > 0 && !this.#guarantees.hasGivenUp)
         world.fail("stop waits until all is recorded", `${claimed.length} claims are left`);
     });

@@ -6,7 +6,11 @@ import type { JobLog } from "../../src/state/jobs/job-log.js";
 import type { MemoryStore } from "../../src/state/memory-store.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../src/state/schedule-state.js";
 import type {
+  Claim,
+  ClaimEnd,
+  ClaimRefusal,
   ClaimToken,
+  DueSlots,
   ScheduleChange,
   ScheduleDefinition,
   ScheduleKey,
@@ -26,7 +30,10 @@ export interface SurvivingStore extends StateStore {
   /** What was defined last. */
   readonly definitions: readonly ScheduleDefinition[];
   keys(): Iterable<ScheduleKey>;
+  /** What its users see. */
   peek(key: ScheduleKey): KnownState;
+  /** What would be in the file. */
+  stored(key: ScheduleKey): KnownState;
   /** As somebody with an editor does. */
   edit(key: ScheduleKey, patch: ScheduleStatePatch): Promise<void>;
   /** Takes over what a dead process left. */
@@ -49,6 +56,7 @@ export function survivingStore(
     override readonly jobs: JobLog;
     definitions: readonly ScheduleDefinition[] = [];
     readonly #keys = new Map<string, ScheduleKey>();
+    readonly #given = new Set<string>();
     #wasOpen = false;
     #isInheriting = false;
 
@@ -79,11 +87,40 @@ export function survivingStore(
       return isHeld;
     }
 
+    override async completeAll(ends: readonly ClaimEnd[]): Promise<readonly boolean[]> {
+      const before = ends.map(({ claim }) => this.known(claim));
+      const areHeld = await super.completeAll(ends);
+      for (const [index, { claim }] of ends.entries())
+        if (areHeld[index] === true) witness.completed(claim, before[index] ?? {});
+      return areHeld;
+    }
+
+    override async claimDue(limit: number): Promise<DueSlots> {
+      const due = await super.claimDue(limit);
+      for (const { token } of due.claims) this.#given.add(token);
+      return due;
+    }
+
+    override async claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
+      const claim = await super.claim(key);
+      if (typeof claim !== "string") this.#given.add(claim.token);
+      return claim;
+    }
+
+    /** A claim that nobody was given is a slot that is only reserved. */
+    #told(state: KnownState): KnownState {
+      return this.#given.has(state.claim?.token ?? "") ? state : this.seen(state);
+    }
+
     *keys(): Iterable<ScheduleKey> {
       yield* this.#keys.values();
     }
 
     peek(key: ScheduleKey): KnownState {
+      return this.seen(this.known(key));
+    }
+
+    stored(key: ScheduleKey): KnownState {
       return this.known(key);
     }
 
@@ -99,7 +136,7 @@ export function survivingStore(
 
     async inherit(from: SurvivingStore): Promise<void> {
       this.#isInheriting = true;
-      for (const key of from.keys()) await this.update(key, { ...from.peek(key) });
+      for (const key of from.keys()) await this.update(key, { ...from.stored(key) });
       this.#isInheriting = false;
     }
 
@@ -111,10 +148,10 @@ export function survivingStore(
             keys: () => draft.keys(),
             patch: ({ agent, schedule }, patch) => {
               const key = { agent, schedule };
-              const before = this.known(key);
+              const before = this.#told(this.known(key));
               const after = draft.patch(key, patch);
               this.#keys.set(`${agent}/${schedule}`, key);
-              if (!this.#isInheriting) witness.changed(key, before, after);
+              if (!this.#isInheriting) witness.changed(key, before, this.#told(after));
               return after;
             },
           }),

@@ -4,10 +4,18 @@
  */
 import type { Clock } from "../../src/clock.js";
 import type { StateLockedError } from "../../src/state/errors.js";
-import type { JobLog, JobOutcomeRecord, JobRecord, NewJob } from "../../src/state/jobs/job-log.js";
+import type {
+  JobLog,
+  JobOutcomeRecord,
+  JobRecord,
+  NamedJob,
+  NamedOutcome,
+  NewJob,
+} from "../../src/state/jobs/job-log.js";
 import type { ScheduleState } from "../../src/state/schedule-state.js";
 import type {
   Claim,
+  ClaimEnd,
   ClaimRefusal,
   ClaimToken,
   DueSlots,
@@ -59,7 +67,7 @@ export class Weather {
 }
 
 /** What a process that was overtaken may still ask: the token decides. */
-const FENCED_BY_TOKEN = new Set(["complete", "renew", "jobs.finish"]);
+const FENCED_BY_TOKEN = new Set(["complete", "completeAll", "renew", "jobs.finish", "jobs.finishAll"]);
 
 function hasClaims(result: unknown): boolean {
   if (typeof result !== "object" || result === null) return false;
@@ -91,8 +99,12 @@ export class TroubledStore implements StateStore {
     const log = options.inner.jobs;
     this.jobs = {
       start: (job: NewJob): Promise<JobRecord> => this.#call("jobs.start", () => log.start(job)),
+      startAll: (jobs: readonly NamedJob[]): Promise<readonly boolean[]> =>
+        this.#call("jobs.startAll", () => log.startAll(jobs)),
       finish: (id: string, outcome: JobOutcomeRecord): Promise<boolean> =>
         this.#call("jobs.finish", () => log.finish(id, outcome)),
+      finishAll: (outcomes: readonly NamedOutcome[]): Promise<readonly boolean[]> =>
+        this.#call("jobs.finishAll", () => log.finishAll(outcomes)),
       get: (id) => log.get(id),
       list: (filter) => log.list(filter),
       openOutput: (id) => log.openOutput(id),
@@ -136,6 +148,10 @@ export class TroubledStore implements StateStore {
     return this.#call("claimDue", () => this.inner.claimDue(limit));
   }
 
+  reserve(limit: number, aheadMs: number): Promise<void> {
+    return this.#call("reserve", () => this.inner.reserve(limit, aheadMs));
+  }
+
   claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
     return this.#call("claim", () => this.inner.claim(key));
   }
@@ -146,6 +162,10 @@ export class TroubledStore implements StateStore {
 
   complete(claim: ClaimToken, change: ScheduleChange): Promise<boolean> {
     return this.#call("complete", () => this.inner.complete(claim, change));
+  }
+
+  completeAll(ends: readonly ClaimEnd[]): Promise<readonly boolean[]> {
+    return this.#call("completeAll", () => this.inner.completeAll(ends));
   }
 
   release(claim: ClaimToken): Promise<boolean> {

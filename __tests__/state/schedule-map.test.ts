@@ -29,4 +29,25 @@ describe("a schedule map", () => {
     expect(map.get({ agent: "a", schedule })).toBe("new");
     expect([...map.values()]).toHaveLength(3);
   });
+
+  it.each([
+    ["first", "second", "third"],
+    ["second", "third", "first"],
+    ["third", "first", "second"],
+  ])("forgets an agent's %s, %s and %s schedule, one after the other", (...schedules) => {
+    const map = new ScheduleMap<string>();
+    for (const schedule of ["first", "second", "third"]) map.set({ agent: "a", schedule }, schedule);
+    map.set({ agent: "b", schedule: "first" }, "of another");
+    map.delete({ agent: "c", schedule: "first" });
+    map.delete({ agent: "a", schedule: "fourth" });
+    const left = new Set(["of another", ...schedules]);
+    for (const [index, schedule] of schedules.entries()) {
+      expect([map.countOf("a"), map.countOf("b"), map.countOf("c")]).toEqual([3 - index, 1, 0]);
+      map.delete({ agent: "a", schedule });
+      left.delete(schedule);
+      expect(new Set(map.values())).toEqual(left);
+      expect(map.get({ agent: "a", schedule })).toBeUndefined();
+    }
+    expect(map.countOf("a")).toBe(0);
+  });
 });

@@ -14,6 +14,9 @@ import { keyText, type SchedulerContext } from "./scheduler-context.js";
 /** What clocks may differ by without one having been set: they are not read at the same instant. */
 const SMALLEST_SET_BACK_MS = 1_000;
 
+/** How long before its time a slot is made ready: many take a while to write. Half a check, if that is shorter. */
+const LONGEST_AHEAD_MS = 500;
+
 interface Look {
   /** What came due after this time it may not have seen. */
   readonly at: Date;
@@ -31,6 +34,7 @@ export class Checker {
   #nextRoster: Roster | undefined;
   #outside: OutsideChange[] = [];
   #isAccepting = false;
+  readonly #aheadMs: number;
   /** By how much the wall clock led the monotonic one at the last pass. */
   #leadMs = -Infinity;
 
@@ -44,11 +48,16 @@ export class Checker {
     this.#jobs = jobs;
     this.#claims = claims;
     this.#maxConcurrent = maxConcurrent;
+    this.#aheadMs = Math.min(LONGEST_AHEAD_MS, context.checkInterval / 2);
   }
 
   /** Whether as many jobs run as may over all agents. */
   get isFull(): boolean {
     return this.#jobs.size >= this.#maxConcurrent;
+  }
+
+  get #room(): number {
+    return Math.max(0, this.#maxConcurrent - this.#jobs.size);
   }
 
   /** From now on jobs may be started. */
@@ -85,13 +94,13 @@ export class Checker {
 
   /** Answers how many milliseconds may pass before the next. */
   async check(): Promise<number> {
-    await this.#noteClock();
+    if (this.#wasSetBack()) await this.#turns.take(() => this.#planner.adoptAll());
     await this.applyRoster();
-    await this.#planner.retry();
+    if (this.#planner.hasUnwritten) await this.#planner.retry();
     const look = await this.#turns.take(() => this.#claimDue());
     const outside = this.#outside;
     this.#outside = [];
-    await this.#planner.noteOutside(outside);
+    if (outside.length > 0) await this.#planner.noteOutside(outside);
     return this.#sleepMs(look);
   }
 
@@ -108,14 +117,14 @@ export class Checker {
   }
 
   /** Plans made before the clock was set back would have to wait until it shows their times again. */
-  async #noteClock(): Promise<void> {
+  #wasSetBack(): boolean {
     const { clock, log } = this.#context;
     const leadMs = clock.now().getTime() - clock.monotonic();
     const backMs = Math.round(this.#leadMs - leadMs);
     this.#leadMs = leadMs;
-    if (backMs < SMALLEST_SET_BACK_MS) return;
+    if (backMs < SMALLEST_SET_BACK_MS) return false;
     log.warn(`The clock was set back by ${backMs} ms: what is planned is planned again.`);
-    await this.#turns.take(() => this.#planner.adoptAll());
+    return true;
   }
 
   async #claimDue(): Promise<Look> {
@@ -123,10 +132,10 @@ export class Checker {
     if (!this.#isAccepting) return { at, mayHaveMore: false };
     // Right before: whatever took long until here must not have cost a running job its claim.
     await this.#jobs.renew();
-    const limit = Math.max(0, this.#maxConcurrent - this.#jobs.size);
+    const limit = this.#room;
     const { claims, skipped } = this.#asOrdered(await this.#context.store.claimDue(limit));
     this.#jobs.start(claims, () => this.#isAccepting);
-    await this.#planner.noteWaiting(skipped);
+    if (skipped.length > 0) await this.#planner.noteWaiting(skipped);
     return { at, mayHaveMore: claims.length > 0 && claims.length < limit };
   }
 
@@ -140,12 +149,23 @@ export class Checker {
     return { claims: claims.map(order), skipped: skipped.map(order) };
   }
 
-  /** What was due and was not claimed has to wait for a job to end, which wakes the loop, or for the next pass. */
+  /**
+   * Until something is due, or is to be made ready for that. What was due and was not claimed has to wait for a job to
+   * end, which wakes the loop, or for the next pass.
+   */
   async #sleepMs({ at, mayHaveMore }: Look): Promise<number> {
     const { clock, store, checkInterval } = this.#context;
     const longestMs = Math.min(checkInterval, this.#claims.renewalMs);
     const dueAt = await store.nextDueAt(mayHaveMore ? undefined : at);
     if (dueAt === undefined) return longestMs;
-    return Math.max(0, Math.min(dueAt.getTime() - clock.now().getTime(), longestMs));
+    const dueInMs = (): number => dueAt.getTime() - clock.now().getTime();
+    if (dueInMs() > this.#aheadMs) return Math.min(dueInMs() - this.#aheadMs, longestMs);
+    await this.#reserve();
+    return Math.max(0, Math.min(dueInMs(), longestMs));
+  }
+
+  /** What cannot be made ready is claimed when it is due, and what is wrong is told then. */
+  async #reserve(): Promise<void> {
+    if (this.#isAccepting) await this.#context.store.reserve(this.#room, this.#aheadMs).catch(() => {});
   }
 }

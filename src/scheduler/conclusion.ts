@@ -9,11 +9,15 @@ import type { Schedule } from "./schedule.js";
 /** A pause without an end. */
 export const NO_END = "9999-12-31T23:59:59.999Z";
 
-export interface Conclusion {
-  readonly patch: ScheduleStatePatch;
+/** What is told of a plan. */
+export interface PlanNews {
   readonly plan: Plan | undefined;
   /** What was wrong with the state or the schedule, so that the plan is not what it would have been. */
   readonly problem?: string | undefined;
+}
+
+export interface Conclusion extends PlanNews {
+  readonly patch: ScheduleStatePatch;
 }
 
 export interface PlanningInput {

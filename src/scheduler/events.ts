@@ -2,6 +2,7 @@
 import type { JobRecord } from "../state/jobs/job-log.js";
 import type { PlanSource } from "../state/schedule-state.js";
 import type { ScheduleKey } from "../state/state-store.js";
+import { isPromiseLike } from "./promise-like.js";
 import type { ScheduleSkipReason } from "./schedule-check.js";
 
 export interface SchedulerEvents {
@@ -52,16 +53,18 @@ export class EventHub {
 
   emit<Event extends SchedulerEvent>(event: Event, details: SchedulerEvents[Event]): void {
     const listeners = this.#listeners[event];
-    if (listeners !== undefined) for (const listener of listeners) void this.#call(event, listener, details);
+    if (listeners !== undefined) for (const listener of listeners) this.#call(event, listener, details);
   }
 
-  async #call<Event extends SchedulerEvent>(
+  /** Waits only for listeners that take time: those of a burst of jobs would otherwise leave a promise each. */
+  #call<Event extends SchedulerEvent>(
     event: Event,
     listener: SchedulerListener<Event>,
     details: SchedulerEvents[Event],
-  ): Promise<void> {
+  ): void {
     try {
-      await listener(details);
+      const answer = listener(details);
+      if (isPromiseLike(answer)) answer.then(undefined, (error: unknown) => this.#onThrow(event, error));
     } catch (error) {
       this.#onThrow(event, error);
     }

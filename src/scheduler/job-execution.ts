@@ -13,8 +13,7 @@ export function jobExecution(
     return async (info) => {
       await onTrigger(info);
     };
-  return (info) => {
-    const openOutput = (): Promise<JobOutput> => store.jobs.openOutput(info.job.id);
-    return runSchedule({ info, jobExecutor, workSourceManager, sdkQuery, logger, openOutput });
-  };
+  const openOutput = (jobId: string): Promise<JobOutput> => store.jobs.openOutput(jobId);
+  const options = { jobExecutor, workSourceManager, sdkQuery, logger, openOutput };
+  return (info) => runSchedule(info, options);
 }

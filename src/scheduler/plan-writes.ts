@@ -16,6 +16,10 @@ export class PlanWrites {
     this.#context = context;
   }
 
+  get hasUnwritten(): boolean {
+    return this.#unwritten.size > 0;
+  }
+
   retry(): Promise<void> {
     return this.writeAll([...this.#unwritten.values()]);
   }

@@ -12,6 +12,7 @@ import {
   dropBusySlot,
   dropSlot,
   planAfter,
+  type PlanNews,
   type PlanningInput,
   planPatch,
 } from "./conclusion.js";
@@ -34,6 +35,10 @@ export class Planner {
   constructor(context: SchedulerContext) {
     this.#context = context;
     this.#writes = new PlanWrites(context);
+  }
+
+  get hasUnwritten(): boolean {
+    return this.#writes.hasUnwritten;
   }
 
   /** Tries again what could not be written: a schedule whose plan is lost would never run. */
@@ -141,7 +146,7 @@ export class Planner {
     return { now: clock.now(), schedule: roster.find(key)?.schedule, state, random };
   }
 
-  tell(key: ScheduleKey, { plan, problem }: Conclusion): void {
+  tell(key: ScheduleKey, { plan, problem }: PlanNews): void {
     if (problem !== undefined) this.#context.log.warn(`Planning ${nameOf(key)}: ${problem}.`);
     this.#tellPlan(key, plan);
   }

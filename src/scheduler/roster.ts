@@ -51,8 +51,7 @@ export class Roster {
     if (agent === undefined || schedules === undefined || !Object.hasOwn(schedules, scheduleName))
       return undefined;
     const schedule = schedules[scheduleName];
-    if (schedule === undefined || this.problemOf({ agent: name, schedule: scheduleName }) !== undefined)
-      return undefined;
+    if (schedule === undefined || this.#refused.get(name)?.has(scheduleName) === true) return undefined;
     return { agent, schedule: withDefaults(schedule, this.#defaults) };
   }
 

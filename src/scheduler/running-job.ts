@@ -1,8 +1,9 @@
-/** A job that has been started and not yet recorded as ended. */
+/** A job that has been started and not yet recorded as ended. As little as possible is made of it before it runs. */
 import type { JobRecord } from "../state/jobs/job-log.js";
 import type { ScheduleState } from "../state/schedule-state.js";
 import type { Claim } from "../state/state-store.js";
 import type { Agent, AgentSchedule } from "./agent.js";
+import { startRecord } from "./run-record.js";
 
 /** What a host is told that runs the job itself. */
 export interface TriggerInfo {
@@ -22,32 +23,52 @@ export class RunningJob implements TriggerInfo {
   claim: Claim;
   readonly agent: Agent;
   readonly schedule: AgentSchedule;
-  readonly scheduleState: ScheduleState;
-  readonly job: JobRecord;
+  /** On the monotonic clock. */
   readonly startedMs: number;
-  /** Resolves when the log has its start, to `false` when no log ever will; absent while that is still to be tried. */
-  recording: Promise<boolean> | undefined;
+  /** While its start is being recorded. */
+  opening: Promise<void> | undefined = undefined;
+  /** Whether the log has its start: `false` when it never will, `undefined` while that is still to be tried. */
+  isOpened: boolean | undefined = undefined;
   /** Whether only its result is still to be recorded. */
   hasEnded = false;
   /** Whether its claim is being ended, which makes room for the next one. */
   isCompleting = false;
-  /** Whether the store has its outcome. */
-  isCompleted = false;
-  /** Whether the log has its end. */
-  isRecorded = false;
-  #controller: AbortController | undefined;
+  /** Whether its place has been given to others. */
+  isGone = false;
+  readonly #startedUnder: Claim;
+  readonly #source: JobRecord["source"];
+  #job: JobRecord | undefined = undefined;
+  #controller: AbortController | undefined = undefined;
 
-  constructor(claim: Claim, { agent, schedule, job, startedMs }: StartedJob) {
+  constructor(claim: Claim, { agent, schedule, source, startedMs }: StartedJob) {
     this.claim = claim;
-    this.scheduleState = claim.state;
     this.agent = agent;
     this.schedule = schedule;
-    this.job = job;
     this.startedMs = startedMs;
+    this.#startedUnder = claim;
+    this.#source = source;
+  }
+
+  get id(): string {
+    return this.#startedUnder.jobId;
+  }
+
+  get startedAt(): Date {
+    return this.#startedUnder.claimedAt;
   }
 
   get scheduleName(): string {
     return this.claim.schedule;
+  }
+
+  get scheduleState(): ScheduleState {
+    return this.#startedUnder.state;
+  }
+
+  /** Made when it is first asked for: all jobs of a burst are started before anything is written of them. */
+  get job(): JobRecord {
+    this.#job ??= startRecord(this.#startedUnder, this.schedule, this.#source);
+    return this.#job;
   }
 
   /** Made when it is first asked for: most jobs of a herd never look at it. */
@@ -74,7 +95,8 @@ export class RunningJob implements TriggerInfo {
 interface StartedJob {
   readonly agent: Agent;
   readonly schedule: AgentSchedule;
-  readonly job: JobRecord;
+  /** Why it was started. */
+  readonly source: JobRecord["source"];
   /** On the monotonic clock. */
   readonly startedMs: number;
 }

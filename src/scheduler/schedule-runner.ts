@@ -6,7 +6,8 @@ import type { Logger } from "../logger.js";
 import type { JobOutput } from "../state/jobs/job-log.js";
 import type { Agent, Job, RunnerResult } from "./agent.js";
 import { SchedulerError } from "./errors.js";
-import type { TriggerInfo } from "./running-job.js";
+import { isPromiseLike } from "./promise-like.js";
+import type { RunningJob, TriggerInfo } from "./running-job.js";
 import { messageOf } from "./scheduler-context.js";
 
 /** Runs jobs in whatever way it likes; throwing is failing. */
@@ -47,38 +48,39 @@ export interface WorkSourceManager {
 }
 
 export interface RunScheduleOptions {
-  readonly info: TriggerInfo;
   readonly jobExecutor?: JobExecutor | undefined;
   readonly workSourceManager?: WorkSourceManager | undefined;
   readonly sdkQuery?: unknown;
   readonly logger: Logger;
-  /** Opens the job's output, when the job first writes to it. */
-  openOutput(): Promise<JobOutput>;
+  /** Opens a job's output, when the job first writes to it. */
+  openOutput(jobId: string): Promise<JobOutput>;
 }
 
 const DEFAULT_PROMPT = "Execute scheduled task";
 
-export function runSchedule(options: RunScheduleOptions): Promise<RunnerResult> {
-  const { info, workSourceManager } = options;
+/** Answers at once where the job does: throwing is failing, then as later. */
+export function runSchedule(
+  info: RunningJob,
+  options: RunScheduleOptions,
+): Promise<RunnerResult> | RunnerResult {
+  const { workSourceManager } = options;
   const { work_source: workSource } = info.schedule;
   return workSource === undefined || workSourceManager === undefined
-    ? execute(options, undefined)
-    : runWorkItem(options, workSourceManager, workSource);
+    ? execute(info, options, undefined)
+    : runWorkItem(info, options, workSourceManager, workSource);
 }
 
 async function runWorkItem(
+  info: RunningJob,
   options: RunScheduleOptions,
   workSourceManager: WorkSourceManager,
   workSource: unknown,
 ): Promise<RunnerResult> {
-  const { info, logger } = options;
+  const { logger } = options;
   const { agent } = info;
   const { item } = await workSourceManager.getNextWorkItem(agent, { workSource });
   if (item === null) return { success: true, skipped: true, skipReason: "no_work", summary: "no work" };
-  const result = await execute(options, item).catch((error: unknown): RunnerResult => ({
-    success: false,
-    error: messageOf(error),
-  }));
+  const result = await executed(info, options, item);
   const { success, summary = "Job completed", error } = result;
   try {
     await workSourceManager.reportOutcome(
@@ -103,12 +105,28 @@ export function buildSchedulePrompt(
   return [prompt, title, description, url].filter((part) => part !== undefined && part !== "").join("\n\n");
 }
 
-async function execute(options: RunScheduleOptions, workItem: WorkItem | undefined): Promise<RunnerResult> {
-  const { info, jobExecutor, sdkQuery } = options;
-  const { agent, scheduleName: schedule, job } = info;
+async function executed(
+  info: RunningJob,
+  options: RunScheduleOptions,
+  workItem: WorkItem,
+): Promise<RunnerResult> {
+  try {
+    return await execute(info, options, workItem);
+  } catch (error) {
+    return { success: false, error: messageOf(error) };
+  }
+}
+
+function execute(
+  info: RunningJob,
+  options: RunScheduleOptions,
+  workItem: WorkItem | undefined,
+): Promise<RunnerResult> | RunnerResult {
+  const { jobExecutor, sdkQuery } = options;
+  const { agent, scheduleName: schedule } = info;
   const prompt = buildSchedulePrompt(info.schedule, workItem);
   if (jobExecutor !== undefined) {
-    const { signal } = info;
+    const { job, signal } = info;
     const triggerType = job.trigger;
     return jobExecutor.execute({ agent, prompt, triggerType, schedule, job, workItem, signal, sdkQuery });
   }
@@ -117,47 +135,74 @@ async function execute(options: RunScheduleOptions, workItem: WorkItem | undefin
       `Agent ${agent.name} cannot run jobs: give it a run function, or the scheduler a jobExecutor or onTrigger`,
       { code: "INVALID_ARGUMENT" },
     );
-  const about = new AgentJob(options, prompt, workItem);
+  const about = new AgentJob(info, options, { prompt, workItem });
   try {
-    const summary = await agent.run(about);
-    return { success: true, summary: typeof summary === "string" ? summary : undefined };
+    const answer = agent.run(about);
+    // What has ended and written nothing leaves nothing to wait for.
+    return isPromiseLike(answer) || about.output !== undefined ? endOf(about, answer) : successOf(answer);
+  } catch (error) {
+    if (about.output === undefined) throw error;
+    return endOf(about, Promise.reject(error));
+  }
+}
+
+const SUCCESS: RunnerResult = { success: true };
+
+/** A text that the agent answers is the job's summary. */
+function successOf(answer: unknown): RunnerResult {
+  return typeof answer === "string" ? { success: true, summary: answer } : SUCCESS;
+}
+
+async function endOf(about: AgentJob, answer: unknown): Promise<RunnerResult> {
+  try {
+    return successOf(await answer);
   } finally {
     if (about.output !== undefined) await about.output.close();
   }
 }
 
-/** Most jobs of a herd write no line and never look at their signal, so both are made when they are asked for. */
+/** Most jobs of a herd look at little of this, so what has to be made is made when it is asked for. */
 class AgentJob implements Job {
   readonly jobId: string;
   readonly agent: Agent;
   readonly schedule: string;
   readonly prompt: string;
   readonly workItem: WorkItem | undefined;
-  readonly attempt: number;
-  readonly record: TriggerInfo["job"];
+  readonly #info: RunningJob;
   readonly #options: RunScheduleOptions;
   #output: LazyOutput | undefined;
 
-  constructor(options: RunScheduleOptions, prompt: string, workItem: WorkItem | undefined) {
-    const { agent, scheduleName, job } = options.info;
-    this.jobId = job.id;
+  constructor(
+    info: RunningJob,
+    options: RunScheduleOptions,
+    { prompt, workItem }: { readonly prompt: string; readonly workItem: WorkItem | undefined },
+  ) {
+    const { id, agent, scheduleName } = info;
+    this.jobId = id;
     this.agent = agent;
     this.schedule = scheduleName;
     this.prompt = prompt;
     this.workItem = workItem;
-    this.attempt = job.attempt;
-    this.record = job;
+    this.#info = info;
     this.#options = options;
   }
 
+  get attempt(): number {
+    return this.record.attempt;
+  }
+
+  get record(): TriggerInfo["job"] {
+    return this.#info.job;
+  }
+
   get signal(): AbortSignal {
-    return this.#options.info.signal;
+    return this.#info.signal;
   }
 
   /** Not a method, so that it may be taken out of the job and called alone. */
   get log(): (line: string) => void {
     return (line) => {
-      this.#output ??= new LazyOutput(this.#options);
+      this.#output ??= new LazyOutput(this.jobId, this.#options);
       this.#output.add(line);
     };
   }
@@ -169,23 +214,23 @@ class AgentJob implements Job {
 
 /** An output that is opened by its first line, and whose failing fails no job. */
 class LazyOutput {
+  readonly #jobId: string;
   readonly #options: RunScheduleOptions;
   #output: Promise<JobOutput> | undefined;
   #last: Promise<void> = Promise.resolve();
 
-  constructor(options: RunScheduleOptions) {
+  constructor(jobId: string, options: RunScheduleOptions) {
+    this.#jobId = jobId;
     this.#options = options;
   }
 
   add(line: string): void {
-    this.#output ??= this.#options.openOutput();
+    this.#output ??= this.#options.openOutput(this.#jobId);
     const opened = this.#output;
     this.#last = this.#last
       .then(async () => (await opened).write(`${line}\n`))
       .catch((error: unknown) => {
-        this.#options.logger.warn(
-          `Could not keep the output of ${this.#options.info.job.id}: ${messageOf(error)}`,
-        );
+        this.#options.logger.warn(`Could not keep the output of ${this.#jobId}: ${messageOf(error)}`);
       });
   }
 

@@ -150,7 +150,7 @@ export class Scheduler implements AsyncDisposable {
       if (running === "stopped") throw notRunning();
       if (typeof running === "string") return { success: false, skipped: true, skipReason: running };
       this.#lifecycle.wake();
-      return { success: true, jobId: running.job.id };
+      return { success: true, jobId: running.id };
     } catch (error) {
       return { success: false, error: messageOf(error) };
     }

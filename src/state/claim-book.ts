@@ -1,17 +1,28 @@
 /**
- * Who runs what, and who is next: the due queue, the line before each agent, and the claims that live.
+ * Who runs what, and what may run next: claims are taken here, reserved, renewed and ended, within every agent's capacity.
  * Kept in memory by the store that owns the schedules; what it decides, the store makes durable.
  */
 import type { Clock } from "../clock.js";
-import { isoTimeMs } from "../iso-time.js";
-import { randomToken } from "../random.js";
+import {
+  type Agent,
+  confirmReservation,
+  type Entry,
+  hasCapacity,
+  isOlder,
+  keyOf,
+  type LivingClaim,
+  skip,
+  withinCapacity,
+} from "./book-entry.js";
 import { NO_FIELDS } from "./check-schedule.js";
 import { claimableMs, claimRefusal } from "./claim-rules.js";
-import { type HeapMember, IndexedHeap } from "./indexed-heap.js";
-import { type Leased, Leases, type TakenClaim } from "./leases.js";
+import { DueOrder } from "./due-order.js";
+import { Leases, type TakenClaim } from "./leases.js";
+import { NewClaims } from "./new-claims.js";
 import { ScheduleMap } from "./schedule-map.js";
-import type { PlanSource, ScheduleState } from "./schedule-state.js";
+import type { ScheduleState } from "./schedule-state.js";
 import type {
+  Claim,
   ClaimRefusal,
   ClaimToken,
   ScheduleDefinition,
@@ -19,60 +30,37 @@ import type {
   SkippedSlot,
 } from "./state-store.js";
 
-/** A schedule that may be claimed. It stands in the due queue, then in its agent's line, and in neither while it runs. */
-interface Entry extends HeapMember {
-  readonly agent: Agent;
-  readonly schedule: string;
-  state: Partial<ScheduleState>;
-  dueMs: number;
-  isLined: boolean;
-  /** When its slot was first seen due; what is noted while it waits does not make it later. */
-  seenMs: number | undefined;
-  /** Order of definition, which breaks ties. */
-  readonly order: number;
-  /** The claim that runs it. */
-  heldBy: LivingClaim | undefined;
-}
-
-/** An agent stands among the ready ones while somebody is in its line and it has capacity. */
-interface Agent extends HeapMember {
-  readonly name: string;
-  capacity: number;
-  running: number;
-  /** Made when somebody has to wait. */
-  line: IndexedHeap<Entry> | undefined;
-}
-
-interface LivingClaim extends Leased {
-  readonly agent: Agent;
-  /** `undefined` while its schedule is not defined any more. */
-  entry: Entry | undefined;
-}
-
 export interface TakenSlots {
-  readonly claims: TakenClaim[];
-  readonly skipped: SkippedSlot[];
+  /** Those that were reserved: durable already. */
+  readonly ready: readonly Claim[];
+  /** Those that are to be made durable. None while others are ready, which need not wait for that. */
+  readonly claims: readonly TakenClaim[];
+  readonly skipped: readonly SkippedSlot[];
   /** Claims whose lease had ended, which others have now replaced or may replace. */
-  readonly expired: TakenClaim[];
+  readonly expired: readonly TakenClaim[];
+  /** Slots that were reserved and have to wait all the same. */
+  readonly withdrawn: readonly ScheduleKey[];
 }
 
-const isOlder = (a: Entry, b: Entry): boolean =>
-  a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order);
-const headIsOlder = (a: Agent, b: Agent): boolean =>
-  a.line?.first !== undefined && b.line?.first !== undefined && isOlder(a.line.first, b.line.first);
+/** What a look at all that is due finds. */
+interface Look {
+  readonly now: Date;
+  readonly limit: number;
+  readonly ready: Claim[];
+  readonly claims: TakenClaim[];
+}
 
 export class ClaimBook {
   readonly #clock: Clock;
-  readonly #newJobId: (at: Date) => string;
   #entries = new ScheduleMap<Entry>();
   readonly #living: Leases<LivingClaim>;
-  #queue = new IndexedHeap<Entry>(isOlder);
-  #ready = new IndexedHeap<Agent>(headIsOlder);
+  #order = new DueOrder();
+  readonly #newClaims: NewClaims;
 
   constructor(clock: Clock, leaseMs: number, newJobId: (at: Date) => string) {
     this.#clock = clock;
     this.#living = new Leases(clock, leaseMs);
-    this.#newJobId = newJobId;
+    this.#newClaims = new NewClaims(newJobId);
   }
 
   /** Replaces all definitions. `stateOf` tells what is known of each schedule. */
@@ -82,8 +70,7 @@ export class ClaimBook {
   ): void {
     const before = this.#entries;
     this.#entries = new ScheduleMap();
-    this.#queue = new IndexedHeap<Entry>(isOlder);
-    this.#ready = new IndexedHeap<Agent>(headIsOlder);
+    this.#order = new DueOrder();
     const agents = new Map<string, Agent>();
     for (const { agent } of this.#living.values()) {
       agent.line = undefined;
@@ -102,10 +89,11 @@ export class ClaimBook {
         state: known?.state ?? NO_FIELDS,
         // No small integer, or every entry would have to be rebuilt when it is given a time.
         dueMs: Infinity,
-        isLined: false,
+        standsIn: undefined,
         seenMs: known?.seenMs,
         order,
         heldBy: undefined,
+        reserved: undefined,
         place: -1,
       });
     }
@@ -128,23 +116,62 @@ export class ClaimBook {
     const now = this.#clock.now();
     const nowMs = now.getTime();
     const expired = this.#endLeases(askedMs);
-    const claims: TakenClaim[] = [];
+    const look: Look = { now, limit, ready: [], claims: [] };
     const lined: Entry[] = [];
-    for (let due = this.#queue.first; due !== undefined && due.dueMs <= nowMs; due = this.#queue.first) {
-      this.#takeWaiting(claims, limit, now, due);
-      this.#queue.remove(due);
+    for (let due = this.#order.first; due !== undefined && due.dueMs <= nowMs; due = this.#order.first) {
+      this.#takeWaiting(look, due);
       const isNew = due.seenMs === undefined;
       due.seenMs ??= nowMs;
-      if (claims.length < limit && hasCapacity(due.agent)) {
-        claims.push(this.#claim(due, now));
+      if (hasRoom(look) && hasCapacity(due.agent)) {
+        this.#claim(due, look);
       } else {
-        this.#lineUp(due);
+        this.#order.remove(due);
+        this.#order.lineUp(due);
         if (isNew) lined.push(due);
       }
     }
-    this.#takeWaiting(claims, limit, now);
-    const skipped = lined.filter((entry) => entry.isLined).flatMap((entry) => skip(entry, nowMs));
-    return { claims, skipped, expired };
+    this.#takeWaiting(look);
+    const waiting = lined.filter(({ standsIn }) => standsIn === "line");
+    const withdrawn = waiting.filter(({ reserved }) => reserved !== undefined).map(keyOf);
+    for (const key of withdrawn) this.withdraw(key);
+    const { ready } = look;
+    if (ready.length > 0) for (const claim of look.claims) this.#putBack(claim);
+    const claims = ready.length > 0 ? [] : look.claims;
+    return { ready, claims, skipped: waiting.flatMap((entry) => skip(entry, nowMs)), expired, withdrawn };
+  }
+
+  /**
+   * Reserves slots that come due within `aheadMs`, oldest first, as far as capacity and `limit` would allow now. Others may
+   * still be claimed before them.
+   */
+  reserve(limit: number, aheadMs: number): TakenClaim[] {
+    const nowMs = this.#clock.now().getTime();
+    const chosen = withinCapacity(this.#order.until(nowMs + aheadMs), limit).filter(
+      ({ reserved, dueMs }) => reserved === undefined && dueMs > nowMs,
+    );
+    const claims = chosen.map((entry) => this.#reserve(entry));
+    this.#order.placeReserved(chosen);
+    return claims;
+  }
+
+  /** Whether a slot that was reserved is still to be: its reservation has not been withdrawn. */
+  isReserved(claim: ClaimToken): boolean {
+    return this.#entries.get(claim)?.reserved?.claim.token === claim.token;
+  }
+
+  /** Ends a reservation, if there is one: the slot is as any other then. */
+  withdraw(key: ScheduleKey): void {
+    const entry = this.#entries.get(key);
+    if (entry?.reserved === undefined) return;
+    entry.reserved = undefined;
+    if (entry.standsIn !== "reserved") return;
+    this.#order.remove(entry);
+    this.#order.place(entry);
+  }
+
+  /** Whether a job runs under this token, so that a state which names it tells the truth. */
+  isHeld(token: string): boolean {
+    return this.#living.has(token);
   }
 
   /** Claims one schedule, whatever the time; `undefined` when it is not defined. */
@@ -156,7 +183,13 @@ export class ClaimBook {
     const refusal = claimRefusal({ state, isRunning: heldBy !== undefined, isAtCapacity });
     if (refusal !== undefined) return refusal;
     const now = this.#clock.now();
-    return this.#hold(entry, { slot: now, source: "manual", seenAt: now, claimedAt: now });
+    const claim = this.#newClaims.make(
+      entry,
+      { seenAt: now, claimedAt: now },
+      { slot: now, source: "manual" },
+    );
+    this.#hold(entry, { claim, agent, entry, leaseEndsMs: Infinity, isEnding: false });
+    return claim;
   }
 
   renew(claim: ClaimToken): boolean {
@@ -180,7 +213,7 @@ export class ClaimBook {
     const { agent, entry } = living;
     this.#living.delete(claim);
     agent.running--;
-    this.#setReady(agent);
+    this.#order.noteCapacity(agent);
     if (entry === undefined) return;
     entry.heldBy = undefined;
     this.#note(entry, state);
@@ -188,7 +221,7 @@ export class ClaimBook {
 
   /** Ends what was claimed before ownership was taken again. */
   endAll(): void {
-    for (const { claim, entry } of this.#living.values()) this.end(claim, entry?.state ?? {});
+    for (const { claim } of this.#living.values()) this.#putBack(claim);
   }
 
   /**
@@ -196,94 +229,77 @@ export class ClaimBook {
    * the queue has never been looked at; what stands in a line was when it was due at `lookedMs`.
    */
   nextDueMs(lookedMs: number = -Infinity): number | undefined {
-    const queuedMs = this.#queue.first?.dueMs;
-    const linedMs = this.#ready.first?.line?.first?.dueMs;
+    const queuedMs = this.#order.first?.dueMs;
+    const linedMs = this.#order.firstReady?.dueMs;
     const isUnseen = linedMs !== undefined && linedMs > lookedMs;
     const known = [queuedMs, isUnseen ? linedMs : undefined].filter((time) => time !== undefined);
     return known.length === 0 ? undefined : Math.min(...known);
   }
 
   #note(entry: Entry, state: Partial<ScheduleState>): void {
-    this.#takeOut(entry);
     if (state.next_run_at !== entry.state.next_run_at) entry.seenMs = undefined;
     entry.state = state;
     const dueMs = entry.heldBy === undefined ? claimableMs(state) : undefined;
+    if (confirmReservation(entry, dueMs)) return;
+    entry.reserved = undefined;
+    this.#order.remove(entry);
     if (dueMs === undefined) return;
     entry.dueMs = dueMs;
-    this.#queue.place(entry);
+    this.#order.place(entry);
   }
 
   /** Claims those in the lines who may run and are older than `due`, or all who may. */
-  #takeWaiting(claims: TakenClaim[], limit: number, now: Date, due?: Entry): void {
-    while (claims.length < limit) {
-      const first = this.#ready.first?.line?.first;
+  #takeWaiting(look: Look, due?: Entry): void {
+    while (hasRoom(look)) {
+      const first = this.#order.firstReady;
       if (first === undefined || (due !== undefined && isOlder(due, first))) return;
-      claims.push(this.#claim(first, now));
+      this.#claim(first, look);
     }
   }
 
-  #lineUp(entry: Entry): void {
-    const { agent } = entry;
-    entry.isLined = true;
-    agent.line ??= new IndexedHeap(isOlder);
-    agent.line.place(entry);
-    this.#setReady(agent);
-  }
-
-  #claim(entry: Entry, now: Date): TakenClaim {
-    const { state, seenMs = now.getTime() } = entry;
-    const slotMs = state.paused_until == null ? entry.dueMs : isoTimeMs(state.next_run_at);
-    const slot = new Date(slotMs ?? now.getTime());
-    const source: PlanSource | undefined = state.next_run_source ?? undefined;
+  #claim(entry: Entry, { now, ready, claims }: Look): void {
+    const { agent, reserved, seenMs = now.getTime() } = entry;
     // Never later than now, also where the clock was set back meanwhile: that would be lateness.
     const seenAt = seenMs >= now.getTime() ? now : new Date(seenMs);
-    return this.#hold(entry, { slot, source, seenAt, claimedAt: now });
+    if (reserved?.isDurable === true) {
+      reserved.claim.seenAt = seenAt;
+      reserved.claim.claimedAt = now;
+      ready.push(reserved.claim);
+      return this.#hold(entry, reserved);
+    }
+    const claim = this.#newClaims.make(entry, { seenAt, claimedAt: now });
+    claims.push(claim);
+    this.#hold(entry, { claim, agent, entry, leaseEndsMs: Infinity, isEnding: false });
   }
 
-  #hold(
-    entry: Entry,
-    { slot, source, seenAt, claimedAt }: Pick<TakenClaim, "slot" | "source" | "seenAt" | "claimedAt">,
-  ): TakenClaim {
-    const { agent, schedule } = entry;
-    const token = randomToken();
-    const jobId = this.#newJobId(claimedAt);
-    const claim = { agent: agent.name, schedule, token, jobId, slot, source, seenAt, claimedAt };
-    this.#takeOut(entry);
-    entry.heldBy = { claim, agent, entry, leaseEndsMs: 0, isEnding: false };
-    this.#living.add(entry.heldBy);
-    agent.running++;
-    this.#setReady(agent);
+  #reserve(entry: Entry): TakenClaim {
+    const { agent } = entry;
+    const claim = this.#newClaims.make(entry);
+    entry.reserved = { claim, agent, entry, leaseEndsMs: Infinity, isEnding: false, isDurable: false };
     return claim;
+  }
+
+  #hold(entry: Entry, living: LivingClaim): void {
+    const { agent } = entry;
+    this.#order.remove(entry);
+    entry.reserved = undefined;
+    entry.heldBy = living;
+    this.#living.add(living);
+    agent.running++;
+    this.#order.noteCapacity(agent);
+  }
+
+  #putBack(claim: ClaimToken): void {
+    this.end(claim, this.#living.find(claim)?.entry?.state ?? {});
   }
 
   #endLeases(nowMs: number): TakenClaim[] {
     const expired = this.#living.expired(nowMs);
-    for (const { claim, entry } of expired) this.end(claim, entry?.state ?? {});
+    for (const { claim } of expired) this.#putBack(claim);
     return expired.map(({ claim }) => claim);
   }
-
-  #takeOut(entry: Entry): void {
-    if (!entry.isLined) return this.#queue.remove(entry);
-    const { agent } = entry;
-    entry.isLined = false;
-    agent.line?.remove(entry);
-    if (agent.line?.size === 0) agent.line = undefined;
-    this.#setReady(agent);
-  }
-
-  #setReady(agent: Agent): void {
-    if (agent.line !== undefined && hasCapacity(agent)) this.#ready.place(agent);
-    else this.#ready.remove(agent);
-  }
 }
 
-function hasCapacity({ running, capacity }: Agent): boolean {
-  return running < capacity;
-}
-
-function skip({ agent, schedule, state, dueMs }: Entry, nowMs: number): SkippedSlot[] {
-  const reason = claimRefusal({ state, isRunning: false, isAtCapacity: !hasCapacity(agent), nowMs });
-  if (reason === undefined) return [];
-  const slot = new Date(isoTimeMs(state.next_run_at) ?? dueMs);
-  return [{ agent: agent.name, schedule, slot, source: state.next_run_source ?? undefined, reason }];
+function hasRoom({ ready, claims, limit }: Look): boolean {
+  return ready.length + claims.length < limit;
 }

@@ -54,13 +54,27 @@ export function givenBack(state: Partial<ScheduleState>): ScheduleStatePatch {
   return { status: state.status === "disabled" ? "disabled" : "idle", claim: null };
 }
 
+/** What a stored state tells: a claim is one only while a job runs under it. Before that its slot is but reserved. */
+export function seenState(
+  state: Partial<ScheduleState>,
+  isHeld: (token: string) => boolean,
+): Partial<ScheduleState> {
+  if (state.claim == null || isHeld(state.claim.token)) return state;
+  return mergedFields(mergedFields({}, state), givenBack(state));
+}
+
+/** Whether a slot was only reserved: its time had not come when the process died that would have run it. */
+export function isAhead({ claim }: Partial<ScheduleState>, now: Date): boolean {
+  return claim != null && claim.claimed_at == null && (isoTimeMs(claim.slot) ?? -Infinity) > now.getTime();
+}
+
 /**
  * What a claim whose process died leaves behind. The first time its schedule is due at once. After that the job
  * may be what kills the process, so it counts as failed: the failure count slows it down, and the time is planned anew.
  */
 export function interruption(state: Partial<ScheduleState>, now: Date): ScheduleStatePatch {
   const times = (state.interrupted_count ?? 0) + 1;
-  const startedAt = state.claim?.claimed_at;
+  const startedAt = state.claim?.claimed_at ?? state.claim?.slot;
   const common: ScheduleStatePatch = {
     ...givenBack(state),
     ...(startedAt == null ? {} : { last_run_at: startedAt, last_started_at: startedAt }),

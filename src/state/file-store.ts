@@ -198,6 +198,7 @@ export class FileStore extends StoreBase {
 
   async #closeAfter(opening: Promise<void> | undefined): Promise<void> {
     await opening?.catch(() => {});
+    if (this.#owner !== undefined) await this.endReservations((operation) => this.#commits.add(operation));
     await this.#commits.settled();
     try {
       await this.#log.close();

@@ -1,9 +1,14 @@
 /** How long claims last that nobody renews. A lease does not end while the end of its claim is being recorded. */
 import type { Clock } from "../clock.js";
+import type { ScheduleState } from "./schedule-state.js";
 import type { Claim, ClaimToken } from "./state-store.js";
 
-/** A claim before it is recorded. */
-export type TakenClaim = Omit<Claim, "state">;
+/** A claim on its way: what is known only when it is recorded, or when its slot comes due, is filled in then. */
+export interface TakenClaim extends Claim {
+  seenAt: Date;
+  claimedAt: Date;
+  state: ScheduleState;
+}
 
 export interface Leased {
   readonly claim: TakenClaim;
@@ -35,6 +40,10 @@ export class Leases<Held extends Leased> {
   find({ token, agent, schedule }: ClaimToken): Held | undefined {
     const living = this.#byToken.get(token);
     return living?.claim.agent === agent && living.claim.schedule === schedule ? living : undefined;
+  }
+
+  has(token: string): boolean {
+    return this.#byToken.has(token);
   }
 
   delete({ token }: ClaimToken): void {

@@ -42,6 +42,7 @@ export class MemoryStore extends StoreBase {
   }
 
   async close(): Promise<void> {
+    if (this.#isOpen) await this.endReservations((operation) => this.commit(operation));
     this.#isOpen = false;
   }
 

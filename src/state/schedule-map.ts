@@ -2,7 +2,7 @@
 import type { ScheduleKey } from "./state-store.js";
 
 interface AgentValues<Value> {
-  readonly schedule: string;
+  schedule: string;
   value: Value;
   /** Made for the second schedule. */
   others: Map<string, Value> | undefined;
@@ -24,6 +24,26 @@ export class ScheduleMap<Value> {
       values.others ??= new Map();
       values.others.set(schedule, value);
     }
+  }
+
+  delete({ agent, schedule }: ScheduleKey): void {
+    const values = this.#agents.get(agent);
+    if (values === undefined) return;
+    const { others } = values;
+    if (values.schedule !== schedule) others?.delete(schedule);
+    else if (others === undefined || others.size === 0) this.#agents.delete(agent);
+    else {
+      for (const [other, value] of others) {
+        others.delete(other);
+        Object.assign(values, { schedule: other, value });
+        return;
+      }
+    }
+  }
+
+  countOf(agent: string): number {
+    const values = this.#agents.get(agent);
+    return values === undefined ? 0 : 1 + (values.others?.size ?? 0);
   }
 
   *values(): Iterable<Value> {

@@ -3,17 +3,13 @@
  * Decided on the draft they are written to, so that they hold whatever others have written meanwhile.
  */
 import { isoText } from "../iso-time.js";
-import { checkedPatch, NO_FIELDS } from "./check-schedule.js";
+import { checkedPatch } from "./check-schedule.js";
 import type { TakenClaim } from "./leases.js";
-import { claimRefusal } from "./claim-rules.js";
+import { claimRefusal, givenBack, interruption, isAhead, seenState } from "./claim-rules.js";
 import { mergedFields } from "./file/state-text.js";
-import {
-  type ScheduleState,
-  type ScheduleStatePatch,
-  type StoredClaim,
-  UNKNOWN_SCHEDULE,
-} from "./schedule-state.js";
+import type { ScheduleState, ScheduleStatePatch, StoredClaim } from "./schedule-state.js";
 import type { Claim, ScheduleChange, ScheduleDecision, ScheduleKey } from "./state-store.js";
+import { wholeState } from "./whole-state.js";
 
 /** Changes on the way: patches are seen by later reads, and nothing is kept before all of them are. */
 export interface StateDraft {
@@ -33,67 +29,73 @@ export type PatchRule = (state: Partial<ScheduleState>, patch: ScheduleStatePatc
 
 const asGiven: PatchRule = (_, patch) => patch;
 
-/** A change to one schedule. What is wrong with it must not fail those it is written with. */
+/** What the changes decide, each for one schedule. Throws when one is a patch that cannot be. */
+export function decisionBy(changes: readonly ScheduleChange[]): ScheduleDecision {
+  const known = changes.map((change) => (typeof change === "function" ? change : checkedPatch(change)));
+  return (state, index) => {
+    const change = known[index] ?? {};
+    return typeof change === "function" ? change(state) : change;
+  };
+}
+
+/** Changes to different schedules, of which all are made or none. What is wrong with them must not fail others. */
 export class ChangeOperation implements StateOperation {
-  readonly #key: ScheduleKey;
-  readonly #change: ScheduleChange;
+  readonly #keys: readonly ScheduleKey[];
+  readonly #decide: ScheduleDecision;
   readonly #toWrite: PatchRule;
-  #state: Partial<ScheduleState> = UNKNOWN_SCHEDULE;
+  #states: readonly Partial<ScheduleState>[] = [];
   #failure: { readonly error: unknown } | undefined;
 
-  /** Throws when the change is a patch that cannot be. */
-  constructor(key: ScheduleKey, change: ScheduleChange, toWrite: PatchRule = asGiven) {
-    this.#key = key;
-    this.#change = typeof change === "function" ? change : checkedPatch(change);
+  constructor(keys: readonly ScheduleKey[], decide: ScheduleDecision, toWrite: PatchRule = asGiven) {
+    this.#keys = keys;
+    this.#decide = decide;
     this.#toWrite = toWrite;
   }
 
   apply(draft: StateDraft): void {
     this.#failure = undefined;
     try {
-      const before = draft.read(this.#key);
-      const patch =
-        typeof this.#change === "function" ? checkedPatch(this.#change(wholeState(before))) : this.#change;
-      this.#state = draft.patch(this.#key, this.#toWrite(before, patch));
+      // A draft takes nothing back: all are decided before the first is made.
+      const patches = this.#keys.map((key, index) => this.#patchOf(draft.read(key), index));
+      this.#states = this.#keys.map((key, index) => draft.patch(key, patches[index] ?? {}));
     } catch (error) {
       this.#failure = { error };
     }
   }
 
-  /** What the change has made of the state. Throws what went wrong with it. */
-  requireDone(): Partial<ScheduleState> {
+  /** What the changes have made of the states. Throws what went wrong with one of them. */
+  requireDone(): readonly Partial<ScheduleState>[] {
     if (this.#failure !== undefined) throw this.#failure.error;
-    return this.#state;
+    return this.#states;
+  }
+
+  #patchOf(before: Partial<ScheduleState>, index: number): ScheduleStatePatch {
+    return this.#toWrite(before, checkedPatch(this.#decide(wholeState(before), index)));
   }
 }
 
-/** Changes to many schedules, of which all are made or none. What is wrong with them must not fail others either. */
-export class ChangesOperation implements StateOperation {
-  readonly #keys: readonly ScheduleKey[];
-  readonly #decide: ScheduleDecision;
-  #failure: { readonly error: unknown } | undefined;
+/** A draft in which a claim that nobody holds is none. Whatever is changed of its schedule, it goes. */
+export class SeenDraft implements StateDraft {
+  readonly #draft: StateDraft;
+  readonly #isHeld: (token: string) => boolean;
 
-  constructor(keys: readonly ScheduleKey[], decide: ScheduleDecision) {
-    this.#keys = keys;
-    this.#decide = decide;
+  constructor(draft: StateDraft, isHeld: (token: string) => boolean) {
+    this.#draft = draft;
+    this.#isHeld = isHeld;
   }
 
-  apply(draft: StateDraft): void {
-    this.#failure = undefined;
-    try {
-      // A draft takes nothing back: all are decided before the first is made.
-      const patches = this.#keys.map((key, index) =>
-        checkedPatch(this.#decide(wholeState(draft.read(key)), index)),
-      );
-      for (const [index, key] of this.#keys.entries()) draft.patch(key, patches[index] ?? {});
-    } catch (error) {
-      this.#failure = { error };
-    }
+  read(key: ScheduleKey): Partial<ScheduleState> {
+    return seenState(this.#draft.read(key), this.#isHeld);
   }
 
-  /** Throws what went wrong with one of them. */
-  requireDone(): void {
-    if (this.#failure !== undefined) throw this.#failure.error;
+  patch(key: ScheduleKey, patch: ScheduleStatePatch): Partial<ScheduleState> {
+    const stored = this.#draft.read(key);
+    const isWhole = seenState(stored, this.#isHeld) === stored;
+    return this.#draft.patch(key, isWhole ? patch : mergedFields(givenBack(stored), patch));
+  }
+
+  keys(): Iterable<ScheduleKey> {
+    return this.#draft.keys();
   }
 }
 
@@ -101,7 +103,8 @@ export class ChangesOperation implements StateOperation {
 export class ClaimOperation implements StateOperation {
   readonly #taken: readonly TakenClaim[];
   readonly #now: () => Date;
-  #claims: Claim[] = [];
+  #claims: TakenClaim[] = [];
+  #dropped: TakenClaim[] = [];
 
   constructor(taken: readonly TakenClaim[], now: () => Date) {
     this.#taken = taken;
@@ -110,7 +113,15 @@ export class ClaimOperation implements StateOperation {
 
   apply(draft: StateDraft): void {
     const nowMs = this.#now().getTime();
-    this.#claims = this.#taken.flatMap((taken) => recordClaim(draft, taken, nowMs) ?? []);
+    this.#claims = [];
+    this.#dropped = [];
+    for (const claim of this.#taken)
+      (isRecorded(draft, claim, nowMs) ? this.#claims : this.#dropped).push(claim);
+  }
+
+  /** Those that something speaks against by now. */
+  get dropped(): readonly TakenClaim[] {
+    return this.#dropped;
   }
 
   /** Those that were recorded. */
@@ -119,16 +130,79 @@ export class ClaimOperation implements StateOperation {
   }
 }
 
-function recordClaim(draft: StateDraft, taken: TakenClaim, nowMs: number): Claim | undefined {
-  const state = draft.read(taken);
-  const { agent, schedule, token, jobId, slot, source, seenAt, claimedAt } = taken;
+/** Records claims of slots that are due soon, those that nothing would speak against then. */
+export class ReserveOperation implements StateOperation {
+  readonly #reserved: readonly TakenClaim[];
+  readonly #isWanted: (claim: TakenClaim) => boolean;
+
+  /** `isWanted`: whether a reservation still holds when it is written. */
+  constructor(reserved: readonly TakenClaim[], isWanted: (claim: TakenClaim) => boolean) {
+    this.#reserved = reserved;
+    this.#isWanted = isWanted;
+  }
+
+  apply(draft: StateDraft): void {
+    for (const { agent, schedule, token, jobId, slot, source } of this.#reserved.filter(this.#isWanted)) {
+      const key = { agent, schedule };
+      const question = {
+        state: draft.read(key),
+        isRunning: false,
+        isAtCapacity: false,
+        nowMs: slot.getTime(),
+      };
+      if (claimRefusal(question) !== undefined) continue;
+      const claim: StoredClaim = { token, job_id: jobId, slot: isoText(slot), source: source ?? null };
+      draft.patch(key, { status: "running", claim });
+    }
+  }
+}
+
+/** Gives back claims that nobody holds. */
+export class FreeOperation implements StateOperation {
+  readonly #isHeld: (token: string) => boolean;
+  readonly #keys: readonly ScheduleKey[] | undefined;
+
+  /** Of all schedules, or of these. */
+  constructor(isHeld: (token: string) => boolean, keys?: readonly ScheduleKey[]) {
+    this.#isHeld = isHeld;
+    this.#keys = keys;
+  }
+
+  apply(draft: StateDraft): void {
+    for (const key of this.#keys ?? draft.keys()) {
+      const state = draft.read(key);
+      if (seenState(state, this.#isHeld) !== state) draft.patch(key, givenBack(state));
+    }
+  }
+}
+
+/** Frees what an owner that died left running. */
+export class RecoverOperation implements StateOperation {
+  readonly #now: () => Date;
+
+  constructor(now: () => Date) {
+    this.#now = now;
+  }
+
+  apply(draft: StateDraft): void {
+    for (const key of draft.keys()) {
+      const state = draft.read(key);
+      const now = this.#now();
+      if (state.status === "running" || state.claim != null)
+        draft.patch(key, isAhead(state, now) ? givenBack(state) : interruption(state, now));
+    }
+  }
+}
+
+function isRecorded(draft: StateDraft, taken: TakenClaim, nowMs: number): boolean {
+  const { token, jobId, slot, source, claimedAt } = taken;
   const question = {
-    state,
+    state: draft.read(taken),
     isRunning: false,
     isAtCapacity: false,
     nowMs: source === "manual" ? undefined : nowMs,
   };
-  if (claimRefusal(question) !== undefined) return undefined;
+  if (claimRefusal(question) !== undefined) return false;
   const claim: StoredClaim = {
     token,
     job_id: jobId,
@@ -136,14 +210,6 @@ function recordClaim(draft: StateDraft, taken: TakenClaim, nowMs: number): Claim
     source: source ?? null,
     claimed_at: isoText(claimedAt),
   };
-  const recorded = wholeState(draft.patch(taken, { status: "running", claim }));
-  return { agent, schedule, token, jobId, slot, source, seenAt, claimedAt, state: recorded };
-}
-
-/** What is known, completed by what holds of a schedule that never ran. A file may have a status that says nothing. */
-export function wholeState(known: Partial<ScheduleState>): ScheduleState {
-  if (known === NO_FIELDS) return UNKNOWN_SCHEDULE;
-  const { status, last_run_at, next_run_at, last_error } = UNKNOWN_SCHEDULE;
-  const whole = mergedFields({ status, last_run_at, next_run_at, last_error }, known);
-  return "status" in known && known.status == null ? { ...whole, status } : whole;
+  taken.state = wholeState(draft.patch(taken, { status: "running", claim }));
+  return true;
 }

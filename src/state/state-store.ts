@@ -50,6 +50,12 @@ export type ScheduleChange = ScheduleStatePatch | ((state: ScheduleState) => Sch
 /** Decides on the change of one of many schedules, the one at `index`; again when its state turns out to be another. */
 export type ScheduleDecision = (state: ScheduleState, index: number) => ScheduleStatePatch;
 
+/** What came of a claim. */
+export interface ClaimEnd {
+  readonly claim: ClaimToken;
+  readonly change: ScheduleChange;
+}
+
 /** Why a schedule is not claimed, in the order in which it is asked. */
 export type ClaimRefusal = "disabled" | "already_running" | "at_capacity" | "not_due" | "paused";
 
@@ -102,6 +108,11 @@ export interface StateStore extends AsyncDisposable {
    * status `running` are durable when it resolves.
    */
   claimDue(limit: number): Promise<DueSlots>;
+  /**
+   * Makes ready for slots that come due within `aheadMs`: `claimDue` at their time needs no write then. It promises nothing
+   * to them, keeps nobody from anything, and may do nothing at all. At most `limit`.
+   */
+  reserve(limit: number, aheadMs: number): Promise<void>;
   /** Claims one schedule now, due or not, paused or not, or answers what speaks against it. The source is `manual`. */
   claim(key: ScheduleKey): Promise<Claim | ClaimRefusal>;
   /** Extends a claim by a whole lease; `false` when another has taken its place. */
@@ -111,6 +122,11 @@ export interface StateStore extends AsyncDisposable {
    * The slot is used up: without a `next_run_at` in the change the schedule is not due again.
    */
   complete(claim: ClaimToken, change: ScheduleChange): Promise<boolean>;
+  /**
+   * Ends claims together, and answers of each what `complete` would. When it cannot be written, or one of the changes
+   * cannot be decided, it rejects: then nothing has changed, and all claims are held as before.
+   */
+  completeAll(ends: readonly ClaimEnd[]): Promise<readonly boolean[]>;
   /** Gives a claim back unused: its schedule is due as if it had never been claimed. `false` as for `complete`. */
   release(claim: ClaimToken): Promise<boolean>;
   /**

@@ -9,21 +9,26 @@ import { systemRandom } from "../random.js";
 import { checkDefinition, checkKey, checkName } from "./check-schedule.js";
 import { ClaimBook } from "./claim-book.js";
 import type { TakenClaim } from "./leases.js";
-import { completion, givenBack, interruption } from "./claim-rules.js";
-import { invalidState } from "./errors.js";
+import { completion, givenBack, seenState } from "./claim-rules.js";
+import { invalidState, StateLockedError } from "./errors.js";
 import { JobIds } from "./jobs/job-id.js";
 import type { JobLog } from "./jobs/job-log.js";
 import type { ScheduleState } from "./schedule-state.js";
 import {
   ChangeOperation,
-  ChangesOperation,
   ClaimOperation,
+  decisionBy,
+  FreeOperation,
   type PatchRule,
+  RecoverOperation,
+  ReserveOperation,
+  SeenDraft,
   type StateOperation,
-  wholeState,
 } from "./state-operation.js";
+import { wholeState } from "./whole-state.js";
 import type {
   Claim,
+  ClaimEnd,
   ClaimRefusal,
   ClaimToken,
   DueSlots,
@@ -51,6 +56,7 @@ export abstract class StoreBase implements StateStore {
   readonly #clock: StoreClock;
   readonly #logger: Logger;
   readonly #book: ClaimBook;
+  #isOwner = false;
   readonly #listeners = new Set<(changes: readonly OutsideChange[]) => void>();
 
   constructor({ clock, logger, leaseMs }: StoreBaseOptions) {
@@ -82,29 +88,30 @@ export abstract class StoreBase implements StateStore {
     for (const definition of definitions) checkDefinition(definition);
     await this.refresh();
     this.#book.define(definitions, (key) => this.known(key));
-    return definitions.map((key) => wholeState(this.known(key)));
+    return definitions.map((key) => wholeState(this.seen(this.known(key))));
   }
 
   async read(key: ScheduleKey): Promise<ScheduleState> {
     checkKey(key);
     await this.refresh();
-    return wholeState(this.known(key));
+    return wholeState(this.seen(this.known(key)));
   }
 
   async list(agent: string): Promise<ReadonlyMap<string, ScheduleState>> {
     checkName("agent", agent);
     await this.refresh();
     const states = new Map<string, ScheduleState>();
-    for (const [name, state] of this.knownSchedules(agent)) states.set(name, wholeState(state));
+    for (const [name, state] of this.knownSchedules(agent)) states.set(name, wholeState(this.seen(state)));
     return states;
   }
 
   async update(key: ScheduleKey, change: ScheduleChange): Promise<ScheduleState> {
     checkKey(key);
     const { agent, schedule } = key;
-    const operation = new ChangeOperation({ agent, schedule }, change);
-    await this.commit(operation);
-    return wholeState(operation.requireDone());
+    const operation = new ChangeOperation([{ agent, schedule }], decisionBy([change]));
+    await this.commit(this.#asSeen(operation));
+    const [state = {}] = operation.requireDone();
+    return wholeState(state);
   }
 
   async updateAll(keys: readonly ScheduleKey[], decide: ScheduleDecision): Promise<void> {
@@ -113,8 +120,8 @@ export abstract class StoreBase implements StateStore {
       checkKey(key);
       return key;
     });
-    const operation = new ChangesOperation(checked, decide);
-    await this.commit(operation);
+    const operation = new ChangeOperation(checked, decide);
+    await this.commit(this.#asSeen(operation));
     operation.requireDone();
   }
 
@@ -124,9 +131,22 @@ export abstract class StoreBase implements StateStore {
     // A lease that ends while this call is under way could not be renewed by who made it.
     const askedMs = this.#clock.monotonic();
     await this.refresh();
-    const { claims, skipped, expired } = this.#book.take(limit, askedMs);
+    const { ready, claims, skipped, expired, withdrawn } = this.#book.take(limit, askedMs);
     if (expired.length > 0) await this.#endExpired(expired);
-    return { claims: claims.length === 0 ? [] : await this.#record(claims), skipped };
+    if (withdrawn.length > 0) void this.#free((operation) => this.commit(operation), withdrawn);
+    return { claims: ready.length > 0 ? ready : await this.#record(claims), skipped };
+  }
+
+  async reserve(limit: number, aheadMs: number): Promise<void> {
+    this.requireOwner();
+    const reserved = this.#book.reserve(limit, aheadMs);
+    if (reserved.length === 0) return;
+    try {
+      await this.commit(new ReserveOperation(reserved, (claim) => this.#book.isReserved(claim)));
+    } catch (error) {
+      for (const claim of reserved) if (this.#book.isReserved(claim)) this.#book.withdraw(claim);
+      throw error;
+    }
   }
 
   async claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
@@ -148,12 +168,18 @@ export abstract class StoreBase implements StateStore {
     return this.#book.renew(claim);
   }
 
-  complete(claim: ClaimToken, change: ScheduleChange): Promise<boolean> {
-    return this.#end(claim, change, completion);
+  async complete(claim: ClaimToken, change: ScheduleChange): Promise<boolean> {
+    const [isHeld] = await this.#endAll([{ claim, change }], completion);
+    return isHeld === true;
   }
 
-  release(claim: ClaimToken): Promise<boolean> {
-    return this.#end(claim, givenBack);
+  completeAll(ends: readonly ClaimEnd[]): Promise<readonly boolean[]> {
+    return this.#endAll(ends, completion);
+  }
+
+  async release(claim: ClaimToken): Promise<boolean> {
+    const [isHeld] = await this.#endAll([{ claim, change: givenBack }]);
+    return isHeld === true;
   }
 
   async nextDueAt(lookedAt?: Date): Promise<Date | undefined> {
@@ -169,15 +195,18 @@ export abstract class StoreBase implements StateStore {
   /** Frees what an owner that died left running. */
   protected recover(): Promise<void> {
     this.#book.endAll();
-    return this.commit({
-      apply: (draft) => {
-        for (const key of draft.keys()) {
-          const state = draft.read(key);
-          if (state.status === "running" || state.claim != null)
-            draft.patch(key, interruption(state, this.#clock.now()));
-        }
-      },
-    });
+    this.#isOwner = true;
+    return this.commit(new RecoverOperation(() => this.#clock.now()));
+  }
+
+  /** Before ownership is given up: what was reserved and did not run was not interrupted. */
+  protected async endReservations(commit: (operation: StateOperation) => Promise<void>): Promise<void> {
+    await this.#free(commit);
+  }
+
+  /** What is true of a stored state, as far as can be known: only an owner knows which claims are held. */
+  protected seen(state: Partial<ScheduleState>): Partial<ScheduleState> {
+    return seenState(state, this.#isHeld);
   }
 
   /** To be called with every schedule whose state has become another. */
@@ -200,48 +229,45 @@ export abstract class StoreBase implements StateStore {
 
   /** Makes claims durable, and answers those that nothing speaks against by now. */
   async #record(taken: readonly TakenClaim[]): Promise<readonly Claim[]> {
+    if (taken.length === 0) return [];
     const operation = new ClaimOperation(taken, () => this.#clock.now());
     let dropped = taken;
     try {
       await this.commit(operation);
-      const kept = new Set(operation.claims.map(({ token }) => token));
-      dropped = taken.filter(({ token }) => !kept.has(token));
+      dropped = operation.dropped;
     } finally {
       for (const claim of dropped) this.#book.end(claim, this.known(claim));
     }
     return operation.claims;
   }
 
-  /** Ends a claim that is held, and keeps it when that cannot be written. */
-  async #end(claim: ClaimToken, change: ScheduleChange, toWrite?: PatchRule): Promise<boolean> {
-    const operation = new ChangeOperation(claim, change, toWrite);
+  /** Ends those of the claims that are held, and keeps them all when that cannot be written. */
+  async #endAll(ends: readonly ClaimEnd[], toWrite?: PatchRule): Promise<readonly boolean[]> {
+    const decide = decisionBy(ends.map(({ change }) => change));
     this.requireOwner();
-    if (!this.#book.beginEnd(claim)) return false;
+    const areHeld = ends.map(({ claim }) => this.#book.beginEnd(claim));
+    const places = [...ends.keys()].filter((index) => areHeld[index]);
+    const held = ends.filter((_, index) => areHeld[index]);
+    if (held.length === 0) return areHeld;
+    const operation = new ChangeOperation(
+      held.map(({ claim }) => claim),
+      (state, index) => decide(state, places[index] ?? index),
+      toWrite,
+    );
     try {
       await this.commit(operation);
       operation.requireDone();
     } catch (error) {
-      this.#book.keep(claim);
+      for (const { claim } of held) this.#book.keep(claim);
       throw error;
     }
-    this.#book.end(claim, this.known(claim));
-    return true;
+    for (const { claim } of held) this.#book.end(claim, this.known(claim));
+    return areHeld;
   }
 
   /** Claims that nobody renewed leave a state that says running, and a job whose end nobody will report. */
   async #endExpired(expired: readonly TakenClaim[]): Promise<void> {
-    try {
-      await this.commit({
-        apply: (draft) => {
-          for (const key of expired) {
-            const state = draft.read(key);
-            if (state.claim?.token === key.token) draft.patch(key, givenBack(state));
-          }
-        },
-      });
-    } catch (cause) {
-      this.#logger.error(`Could not free what was not renewed in time: ${String(cause)}`);
-    }
+    await this.#free((operation) => this.commit(operation), expired);
     for (const { agent, schedule, jobId } of expired) {
       const error = "its claim was not renewed in time";
       try {
@@ -249,6 +275,25 @@ export abstract class StoreBase implements StateStore {
       } catch (cause) {
         this.#logger.error(`Could not close ${jobId} of ${agent}/${schedule}, ${error}: ${String(cause)}`);
       }
+    }
+  }
+
+  readonly #isHeld = (token: string): boolean => !this.#isOwner || this.#book.isHeld(token);
+
+  #asSeen(operation: StateOperation): StateOperation {
+    return { apply: (draft) => operation.apply(new SeenDraft(draft, this.#isHeld)) };
+  }
+
+  /** Does not reject: a claim that nobody holds is not taken for one, whatever the states say. Another owner frees it too. */
+  async #free(
+    commit: (operation: StateOperation) => Promise<void>,
+    keys?: readonly ScheduleKey[],
+  ): Promise<void> {
+    try {
+      await commit(new FreeOperation(this.#isHeld, keys));
+    } catch (cause) {
+      if (cause instanceof StateLockedError) return;
+      this.#logger.error(`Could not free what nobody runs: ${String(cause)}`);
     }
   }
 }

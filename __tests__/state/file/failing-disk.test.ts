@@ -227,6 +227,31 @@ describe("a claim", () => {
     expect(await subject.store.read(KEY)).toMatchObject({ status: "idle", failure_count: 1 });
   });
 
+  it.each(committing)("whose end with others fails at `%s` is held as they are", async (_, place) => {
+    await using subject = await Subject.opened();
+    const others = ["other", "third"].map((schedule) => ({ agent: "b", schedule, maxConcurrent: 2 }));
+    for (const key of others) await subject.store.update(key, { next_run_at: PAST });
+    await subject.store.define([KEY, ...others]);
+    const { claims } = await subject.store.claimDue(10);
+    expect(claims).toHaveLength(3);
+    const ends = claims.map((claim) => ({ claim, change: { failure_count: 1 } }));
+    for (const code of CODES) {
+      subject.failAt(place, code);
+      await expect(subject.store.completeAll(ends)).rejects.toThrow(StateFileError);
+      subject.repair();
+      for (const claim of claims) {
+        expect(await subject.store.read(claim)).toMatchObject({
+          status: "running",
+          claim: claim.state.claim,
+        });
+        expect(await subject.store.renew(claim)).toBe(true);
+      }
+    }
+    expect(await subject.patiently(subject.store.completeAll(ends))).toEqual([true, true, true]);
+    for (const claim of claims)
+      expect(await subject.store.read(claim)).toMatchObject({ status: "idle", failure_count: 1 });
+  });
+
   it("is made even when the job of the expired one before it cannot be closed", async () => {
     await using subject = await Subject.opened();
     const [first] = (await subject.store.claimDue(1)).claims;

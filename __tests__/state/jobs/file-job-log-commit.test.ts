@@ -16,7 +16,7 @@ import { FakeClock } from "../../../src/clock.js";
 import { seededRandom } from "../../../src/random.js";
 import { StateFileError } from "../../../src/state/errors.js";
 import { FileJobLog } from "../../../src/state/jobs/file-job-log.js";
-import type { NewJob } from "../../../src/state/jobs/job-log.js";
+import type { NamedJob, NewJob } from "../../../src/state/jobs/job-log.js";
 import { temporaryDirectory } from "../temporary-directory.js";
 import { systemError, WatchedDisk } from "../watched-disk.js";
 
@@ -65,6 +65,12 @@ function subject(): Subject {
   };
 }
 
+const named = (suffix: string): NamedJob => ({ ...job, id: `job-${DAY}-${suffix}` });
+const completed = (suffix: string): { id: string; status: "completed" } => ({
+  id: named(suffix).id,
+  status: "completed",
+});
+
 const lines = (file: string): string[] => readFileSync(file, "utf8").split("\n").filter(Boolean);
 
 describe("a day's file", () => {
@@ -90,6 +96,16 @@ describe("a day's file", () => {
     const ended = await Promise.all(started.map(({ id }) => here.log.finish(id, { status: "completed" })));
     expect(here.watched.count(/^write/)).toBeLessThanOrEqual(4);
     expect(ended).toEqual(started.map(() => true));
+    expect(lines(here.file)).toHaveLength(200);
+  });
+
+  it("takes jobs that start or end together in one write each", async () => {
+    await using here = subject();
+    const suffixes = Array.from({ length: 100 }, (_, i) => String(i).padStart(6, "0"));
+    await here.log.startAll(suffixes.map(named));
+    expect(here.watched.count(/^write/)).toBe(1);
+    await here.log.finishAll(suffixes.map(completed));
+    expect([here.watched.count(/^write/), here.watched.count(/^datasync/)]).toEqual([2, 2]);
     expect(lines(here.file)).toHaveLength(200);
   });
 
@@ -225,6 +241,26 @@ describe("two logs on one directory", () => {
     expect(await here.log.get(taken)).toMatchObject({ prompt: "first" });
     expect((await here.log.list()).map((record) => record.id)).toEqual([started.id, taken, id]);
     await drawing.close();
+  });
+
+  it("know which of several together came too late", async () => {
+    await using here = subject();
+    const other = here.other();
+    await here.log.startAll([named("aaaaaa")]);
+    let raced = false;
+    const before =
+      (act: () => Promise<unknown>) =>
+      async (step: string): Promise<void> => {
+        if (!step.startsWith("write") || raced) return;
+        raced = true;
+        await act();
+      };
+    here.watched.before = before(() => other.startAll([named("cccccc")]));
+    expect(await here.log.startAll(["bbbbbb", "cccccc", "dddddd"].map(named))).toEqual([true, false, true]);
+    raced = false;
+    here.watched.before = before(() => other.finishAll([completed("bbbbbb")]));
+    const ends = ["aaaaaa", "bbbbbb", "dddddd"].map(completed);
+    expect(await here.log.finishAll(ends)).toEqual([true, false, true]);
   });
 
   it("know the ids that the other took since they looked", async () => {
@@ -371,6 +407,9 @@ describe.each(CODES)("a disk that answers %s", (code) => {
       expect((start as PromiseRejectedResult).reason).toBeInstanceOf(StateFileError);
     }
     await expect(here.log.finish(first.id, { status: "completed" })).rejects.toMatchObject({ operation });
+    await expect(here.log.startAll([named("aaaaaa"), named("bbbbbb")])).rejects.toMatchObject({ operation });
+    const ends = [{ id: first.id, status: "completed" as const }];
+    await expect(here.log.finishAll(ends)).rejects.toMatchObject({ operation });
     expect(readFileSync(here.file)).toEqual(before);
     expect(here.watched.open).toBe(0);
 
@@ -410,9 +449,13 @@ describe("a write that is cut short", () => {
       message: expect.stringMatching(`only ${taken} of \\d+ bytes`) as string,
     });
     expect(readFileSync(here.file)).toEqual(before);
+    const together = here.log.startAll([named("aaaaaa"), named("bbbbbb"), named("cccccc")]);
+    await expect(together).rejects.toMatchObject({ operation: "append" });
+    expect(readFileSync(here.file)).toEqual(before);
     here.watched.bytesTaken = (_, length) => length;
     const second = await here.log.start(job);
     expect(await here.log.list()).toEqual([second, first]);
+    expect(await here.log.startAll([named("aaaaaa"), named("bbbbbb")])).toEqual([true, true]);
   });
 
   it("stays where another process has appended after it, and spoils nothing", async () => {

@@ -5,7 +5,7 @@
  */
 import type { FileHandle } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { Clock } from "../../clock.js";
+import { type Clock, wakeAfter } from "../../clock.js";
 import { randomToken, systemRandom } from "../../random.js";
 import { attempt, closeQuietly, type Disk, errorCode, unless } from "./disk.js";
 import { StateFileError } from "../errors.js";
@@ -61,21 +61,43 @@ export async function takeLock(options: LockOptions): Promise<HeldLock> {
   }
 }
 
-/** Shows that the holder lives, until the signal fires or the lock is lost. */
-export async function keepAlive(
-  { file }: HeldLock,
-  { clock, disk }: Pick<LockOptions, "clock" | "disk">,
-  signal: AbortSignal,
-): Promise<"lost" | "released"> {
-  for (;;) {
+/** Shows that the holder of a lock lives, until it is ended or the lock is lost. */
+export class SignOfLife {
+  readonly #file: string;
+  readonly #options: Pick<LockOptions, "clock" | "disk">;
+  readonly #onLost: () => void;
+  #isEnded = false;
+  #callOff: () => void = () => {};
+
+  constructor(
+    { file }: HeldLock,
+    options: Pick<LockOptions, "clock" | "disk">,
+    onLost: () => void = () => {},
+  ) {
+    this.#file = file;
+    this.#options = options;
+    this.#onLost = onLost;
+    this.#rest();
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#callOff();
+  }
+
+  #rest(): void {
+    this.#callOff = wakeAfter(this.#options.clock, SIGN_OF_LIFE_MS, () => void this.#show());
+  }
+
+  async #show(): Promise<void> {
+    const { clock, disk } = this.#options;
     try {
-      await clock.sleep(SIGN_OF_LIFE_MS, signal);
-      await disk.utimes(file, clock.now(), clock.now());
+      await disk.utimes(this.#file, clock.now(), clock.now());
     } catch (error) {
-      if (signal.aborted) return "released";
       // Anything else may pass, and silence is what others judge by.
-      if (errorCode(error) === "ENOENT") return "lost";
+      if (errorCode(error) === "ENOENT" && !this.#isEnded) return this.#onLost();
     }
+    if (!this.#isEnded) this.#rest();
   }
 }
 

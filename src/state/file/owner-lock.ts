@@ -6,7 +6,7 @@ import { isoTimeMs } from "../../iso-time.js";
 import { attempt, type Disk, unless } from "./disk.js";
 import { openRegular } from "./durable-file.js";
 import { StateLockedError, type StateOwner } from "../errors.js";
-import { type HeldLock, keepAlive, releaseLock, sweepPrepared, takeLock } from "./lock-directory.js";
+import { type HeldLock, releaseLock, SignOfLife, sweepPrepared, takeLock } from "./lock-directory.js";
 import { isFields } from "./state-text.js";
 
 /** Two missed signs of life, so that a takeover takes less than 5 s. */
@@ -17,14 +17,16 @@ export class OwnerLock {
   readonly #disk: Disk;
   readonly #path: string;
   readonly #lock: HeldLock;
-  readonly #released = new AbortController();
+  readonly #alive: SignOfLife;
   #isLost = false;
 
   private constructor(disk: Disk, path: string, lock: HeldLock, clock: Clock) {
     this.#disk = disk;
     this.#path = path;
     this.#lock = lock;
-    void this.#live(clock);
+    this.#alive = new SignOfLife(lock, { clock, disk }, () => {
+      this.#isLost = true;
+    });
   }
 
   /** Throws a StateLockedError that says who holds the lock when its holder gives a sign of life. */
@@ -54,13 +56,8 @@ export class OwnerLock {
     throw lockedBy(this.#path, owner, TAKEN_OVER);
   }
 
-  async #live(clock: Clock): Promise<void> {
-    const end = await keepAlive(this.#lock, { clock, disk: this.#disk }, this.#released.signal);
-    this.#isLost = end === "lost";
-  }
-
   async release(): Promise<void> {
-    this.#released.abort();
+    this.#alive.end();
     await releaseLock(this.#disk, this.#lock);
   }
 }

@@ -10,7 +10,7 @@ import { attempt, closeQuietly, type Disk, makePrivateDirectory, unless } from "
 import { type FileVersion, identityOf, isSame, openRegular, replaceFile } from "./durable-file.js";
 import { StateFileError } from "../errors.js";
 import { keepDamaged } from "./keep-damaged.js";
-import { keepAlive, releaseLock, sweepPrepared, takeLock } from "./lock-directory.js";
+import { releaseLock, SignOfLife, sweepPrepared, takeLock } from "./lock-directory.js";
 import { emptyDocument, type StateDocument } from "./state-document.js";
 import { readDocument } from "./read-document.js";
 import { Turns } from "../../turns.js";
@@ -142,8 +142,7 @@ export class StateFile {
     // What takes long to read is read before others have to wait for it.
     await this.#look();
     const lock = await takeLock({ disk, clock: realClock, path: `${path}.lock`, silenceMs: SILENCE_MS });
-    const done = new AbortController();
-    void keepAlive(lock, { clock: realClock, disk }, done.signal);
+    const alive = new SignOfLife(lock, { clock: realClock, disk });
     let isKept = false;
     try {
       await this.#look();
@@ -156,7 +155,7 @@ export class StateFile {
       await this.#set(next.applied(), version);
       return true;
     } finally {
-      done.abort();
+      alive.end();
       if (!isKept) await releaseLock(disk, lock);
     }
   }

@@ -6,7 +6,7 @@ import type { FileHandle } from "node:fs/promises";
 import { attempt, closeQuietly } from "../file/disk.js";
 import { StateFileError } from "../errors.js";
 import { GroupCommit } from "../group-commit.js";
-import { DayIndex, type KnownJob } from "./job-day.js";
+import { DayIndex } from "./job-day.js";
 import { type JobDirectory, readRange } from "./job-directory.js";
 import { scanLines } from "./job-line.js";
 
@@ -15,20 +15,18 @@ export interface DayChange {
   readonly id: string;
   /** `undefined` for the line of an end. */
   readonly startedAt: string | undefined;
-  /** The line, given what is known of the job; `undefined` for a change that only a known job can have. */
-  lineAfter(job: KnownJob | undefined): string | undefined;
-}
-
-interface PendingChange {
-  readonly change: DayChange;
-  /** Whether its line is in the file and counts. */
+  /** Whether its line is in the file and counts; set when it was written. */
   counted: boolean;
+  /** The line, given when the job started. */
+  lineAfter(startedAt: string): string;
 }
 
-/** A line that is being written. */
-interface PendingLine {
-  readonly line: string;
-  readonly pending: PendingChange;
+/** Lines that are being written. */
+interface PendingLines {
+  /** With a newline between two of them. */
+  readonly text: string;
+  /** Whose they are, in the same order. */
+  readonly changes: readonly DayChange[];
 }
 
 export class DayFile {
@@ -36,7 +34,7 @@ export class DayFile {
   readonly #day: string;
   readonly #path: string;
   readonly #onCreated: () => void;
-  readonly #commit = new GroupCommit<PendingChange>((batch) => this.#write(batch));
+  readonly #commit = new GroupCommit<readonly DayChange[]>((batch) => this.#write(batch.flat()));
   #pending = 0;
   /** What the first `#knownBytes` of the file say, all of them whole lines. */
   #index = new DayIndex();
@@ -58,16 +56,14 @@ export class DayFile {
     return this.#pending === 0;
   }
 
-  /** Whether the line was written and counts; durable when it resolves. */
-  async append(change: DayChange): Promise<boolean> {
-    const pending: PendingChange = { change, counted: false };
+  /** Adds the lines of all of them in one write; durable when it resolves, and which of them count is known. */
+  async append(changes: readonly DayChange[]): Promise<void> {
     this.#pending++;
     try {
-      await this.#commit.add(pending);
+      await this.#commit.add(changes);
     } finally {
       this.#pending--;
     }
-    return pending.counted;
   }
 
   /** Resolves when everything added so far has been written, or was refused. */
@@ -75,11 +71,11 @@ export class DayFile {
     return this.#commit.settled();
   }
 
-  async #write(batch: readonly PendingChange[]): Promise<void> {
+  async #write(batch: readonly DayChange[]): Promise<void> {
     let handle = await this.#directory.openDay(this.#day);
     const isNew = handle === undefined;
     if (handle === undefined) {
-      if (batch.every(({ change }) => change.lineAfter(undefined) === undefined)) return;
+      if (batch.every(({ startedAt }) => startedAt === undefined)) return;
       handle = await this.#directory.createDay(this.#day);
     }
     try {
@@ -90,27 +86,28 @@ export class DayFile {
     if (isNew) this.#onCreated();
   }
 
-  async #appendTo(handle: FileHandle, batch: readonly PendingChange[]): Promise<void> {
+  async #appendTo(handle: FileHandle, batch: readonly DayChange[]): Promise<void> {
     const { size, ino } = await attempt(this.#path, "stat", handle.stat());
     if (ino !== this.#inode || size < this.#knownBytes) this.#forget();
     this.#inode = ino;
     await this.#learn(handle, size);
 
-    const lines = this.#linesFor(batch);
-    if (lines.length === 0) return;
+    const { text, changes } = this.#linesFor(batch);
+    if (changes.length === 0) return;
     // A crash may have cut the last line short. Cutting it off would take away what another process appends now.
-    const text = lines.map(({ line }) => line).join("\n");
     const bytes = Buffer.from(`${this.#isTorn ? "\n" : ""}${text}\n`);
     let bytesWritten = 0;
     try {
       ({ bytesWritten } = await attempt(this.#path, "append", handle.write(bytes)));
       if (bytesWritten < bytes.length)
         throw this.#notWritten(`only ${bytesWritten} of ${bytes.length} bytes fit`);
-      const counted = await this.#countedLines(handle, size, bytes, lines);
+      const counted = await this.#countedLines(handle, size, bytes, changes);
       await attempt(this.#path, "sync", handle.datasync());
       if (!this.#isEntryDurable) await this.#directory.sync();
       this.#isEntryDurable = true;
-      for (const { line, pending } of lines) pending.counted = counted?.has(line) ?? true;
+      const lines = counted === undefined ? [] : text.split("\n");
+      for (const [index, change] of changes.entries())
+        change.counted = counted?.has(lines[index] ?? "") ?? true;
     } catch (error) {
       this.#forget();
       await this.#cutBack(handle, size, bytesWritten);
@@ -119,14 +116,17 @@ export class DayFile {
   }
 
   /** The lines to write and whose they are, each decided after those before it. */
-  #linesFor(batch: readonly PendingChange[]): PendingLine[] {
-    const lines: PendingLine[] = [];
+  #linesFor(batch: readonly DayChange[]): PendingLines {
+    const lines: string[] = [];
+    const changes: DayChange[] = [];
     const soon = new DayIndex(this.#index);
-    for (const pending of batch) {
-      const line = pending.change.lineAfter(soon.get(pending.change.id));
-      if (line !== undefined && soon.apply(pending.change)) lines.push({ line, pending });
+    for (const change of batch) {
+      const startedAt = soon.add(change);
+      if (startedAt === undefined) continue;
+      lines.push(change.lineAfter(startedAt));
+      changes.push(change);
     }
-    return lines;
+    return { text: lines.join("\n"), changes };
   }
 
   /**
@@ -137,7 +137,7 @@ export class DayFile {
     handle: FileHandle,
     sizeBefore: number,
     written: Buffer,
-    lines: readonly PendingLine[],
+    changes: readonly DayChange[],
   ): Promise<ReadonlySet<string> | undefined> {
     const { size } = await attempt(this.#path, "stat", handle.stat());
     if (size !== sizeBefore + written.length) {
@@ -145,7 +145,7 @@ export class DayFile {
       if (!bytes.includes(written)) throw this.#notWritten("another process has cut it off again");
       return counted;
     }
-    for (const { pending } of lines) this.#index.apply(pending.change);
+    for (const change of changes) this.#index.add(change);
     this.#knownBytes = size;
     this.#isTorn = false;
     return undefined;
@@ -156,7 +156,7 @@ export class DayFile {
     const bytes = await readRange(handle, this.#path, this.#knownBytes, size);
     const counted = new Set<string>();
     const tornBytes = scanLines(bytes, (glance, line) => {
-      if (this.#index.apply(glance)) counted.add(line.toString("utf8"));
+      if (this.#index.add(glance) !== undefined) counted.add(line.toString("utf8"));
     });
     this.#knownBytes += bytes.length - tornBytes;
     this.#isTorn = tornBytes > 0;

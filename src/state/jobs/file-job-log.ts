@@ -5,14 +5,14 @@
 import { type Clock, systemClock } from "../../clock.js";
 import { type Logger, processLogger } from "../../logger.js";
 import { type Random, randomToken, systemRandom } from "../../random.js";
-import { DayFile } from "./day-file.js";
+import { type DayChange, DayFile } from "./day-file.js";
 import { type Disk, nodeDisk } from "../file/disk.js";
 import { StateError } from "../errors.js";
 import { type FilesInUse, JobArchive } from "./job-archive.js";
 import { newestFirst } from "./job-day.js";
 import { JobDirectory } from "./job-directory.js";
 import { dayOf, dayOfJob, drawJobId, idTakenError, MOST_DRAWS } from "./job-id.js";
-import { endLine, startLine } from "./job-line.js";
+import { JobClosing, JobOpening } from "./job-changes.js";
 import {
   DEFAULT_LIST_LIMIT,
   DEFAULT_MAX_AGE_DAYS,
@@ -23,9 +23,12 @@ import {
   type JobOutcomeRecord,
   type JobOutput,
   type JobRecord,
+  type JobStart,
+  type NamedJob,
+  type NamedOutcome,
   type NewJob,
 } from "./job-log.js";
-import { durationBetween, instantOr, isWanted, jobRecord, newEnd, newStart } from "./job-record.js";
+import { instantOr, isWanted, jobRecord, newEnd, newStart } from "./job-record.js";
 import { JobOutputs } from "./job-outputs.js";
 import { interruptionOf } from "./job-recovery.js";
 import type { RetentionLimits } from "./job-retention.js";
@@ -83,41 +86,35 @@ export class FileJobLog implements JobLog, AsyncDisposable {
     this.#assertOpen();
     if (job.id !== undefined) dayOfJob(job.id);
     const startedAt = instantOr(job.started_at, this.#clock.now());
-    const startedMs = this.#clock.monotonic();
     const draws = job.id === undefined ? MOST_DRAWS : 1;
     let id = "";
     for (let draw = 0; draw < draws; draw++) {
       id = job.id ?? drawJobId(startedAt, this.#random);
       const start = newStart(job, id, startedAt);
-      const line = startLine(start, this.#signature);
-      const change = { id, startedAt: start.started_at, lineAfter: () => line };
-      if (await this.#dayFile(dayOfJob(id)).append(change)) {
-        this.#startedMs.set(id, startedMs);
-        return jobRecord(start, undefined);
-      }
+      const [isOpened] = await this.#open([start]);
+      if (isOpened === true) return jobRecord(start, undefined);
     }
     throw idTakenError(id, draws);
   }
 
-  async finish(id: string, outcome: JobOutcomeRecord): Promise<boolean> {
+  async startAll(jobs: readonly NamedJob[]): Promise<readonly boolean[]> {
     this.#assertOpen();
-    const day = dayOfJob(id);
-    const finishedAt = instantOr(outcome.finished_at, this.#clock.now());
-    const end = newEnd(outcome, finishedAt);
-    const startedMs = this.#startedMs.get(id);
-    const elapsedMs = startedMs === undefined ? undefined : Math.round(this.#clock.monotonic() - startedMs);
-    const isFirst = await this.#dayFile(day).append({
-      id,
-      startedAt: undefined,
-      lineAfter: (job) => {
-        if (job === undefined) return undefined;
-        const sinceStart = elapsedMs ?? durationBetween(job.startedAt, finishedAt);
-        const duration_ms = outcome.duration_ms === undefined ? sinceStart : end.duration_ms;
-        return endLine(id, end, { duration_ms, process: this.#signature });
-      },
+    return this.#open(jobs.map((job) => newStart(job, job.id, instantOr(job.started_at, this.#clock.now()))));
+  }
+
+  async finish(id: string, outcome: JobOutcomeRecord): Promise<boolean> {
+    const [isClosed] = await this.finishAll([{ ...outcome, id }]);
+    return isClosed === true;
+  }
+
+  async finishAll(outcomes: readonly NamedOutcome[]): Promise<readonly boolean[]> {
+    this.#assertOpen();
+    const changes = outcomes.map((outcome) => this.#endOf(outcome));
+    await this.#append(changes);
+    return changes.map(({ id, counted }) => {
+      this.#startedMs.delete(id);
+      return counted;
     });
-    this.#startedMs.delete(id);
-    return isFirst;
   }
 
   async get(id: string): Promise<JobRecord | undefined> {
@@ -201,6 +198,45 @@ export class FileJobLog implements JobLog, AsyncDisposable {
     await Promise.all(Array.from(this.#days.values(), (day) => day.settled()));
     await this.#pruning?.catch(() => {});
     await this.#outputs.close();
+  }
+
+  async #open(starts: readonly JobStart[]): Promise<readonly boolean[]> {
+    const startedMs = this.#clock.monotonic();
+    const changes = starts.map((start) => new JobOpening(start, this.#signature));
+    await this.#append(changes);
+    return changes.map(({ id, counted }) => {
+      if (counted) this.#startedMs.set(id, startedMs);
+      return counted;
+    });
+  }
+
+  #endOf(outcome: NamedOutcome): JobClosing {
+    const { id, duration_ms, finished_at } = outcome;
+    const end = newEnd(outcome, instantOr(finished_at, this.#clock.now()));
+    return new JobClosing(
+      id,
+      end,
+      duration_ms === undefined ? this.#sinceStart(id) : duration_ms,
+      this.#signature,
+    );
+  }
+
+  /** `undefined` for a job that another log has started. */
+  #sinceStart(id: string): number | undefined {
+    const startedMs = this.#startedMs.get(id);
+    return startedMs === undefined ? undefined : Math.round(this.#clock.monotonic() - startedMs);
+  }
+
+  /** In one write for each day. */
+  async #append(changes: readonly DayChange[]): Promise<void> {
+    const days = new Map<string, DayChange[]>();
+    for (const change of changes) {
+      const day = dayOfJob(change.id);
+      const ofDay = days.get(day);
+      if (ofDay === undefined) days.set(day, [change]);
+      else ofDay.push(change);
+    }
+    await Promise.all(Array.from(days, ([day, ofDay]) => this.#dayFile(day).append(ofDay)));
   }
 
   #dayFile(day: string): DayFile {

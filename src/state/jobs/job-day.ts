@@ -5,14 +5,12 @@
 import type { JobRecord } from "./job-log.js";
 import { type LineGlance, recordOf, scanLines } from "./job-line.js";
 
-export interface KnownJob {
-  readonly startedAt: string;
-  readonly ended: boolean;
-}
+/** In the place of the time at which a job started: nobody asks for that of one that has ended. */
+const ENDED = "";
 
-/** The ids of a day and whether they have ended: all that a writer must know. */
+/** The ids of a day and whether they have ended: all that a writer must know. No objects: a busy day has many. */
 export class DayIndex {
-  readonly #jobs = new Map<string, KnownJob>();
+  readonly #startedAt = new Map<string, string>();
   readonly #below: DayIndex | undefined;
 
   /** @param below what is known already, and stays as it is */
@@ -20,16 +18,21 @@ export class DayIndex {
     this.#below = below;
   }
 
-  get(id: string): KnownJob | undefined {
-    return this.#jobs.get(id) ?? this.#below?.get(id);
+  /**
+   * Takes a line in and answers when its job started; `undefined` for a line that does not count: the second start of an
+   * id, or an end without start or after the end.
+   */
+  add({ id, startedAt }: Pick<LineGlance, "id" | "startedAt">): string | undefined {
+    const known = this.#find(id);
+    const isOpen = known !== undefined && known !== ENDED;
+    if (startedAt === undefined ? !isOpen : known !== undefined) return undefined;
+    this.#startedAt.set(id, startedAt ?? ENDED);
+    return startedAt ?? known;
   }
 
-  /** Whether the line counts: not the second start of an id, nor an end without start or after the end. */
-  apply({ id, startedAt }: Pick<LineGlance, "id" | "startedAt">): boolean {
-    const job = this.get(id);
-    if (startedAt === undefined ? job === undefined || job.ended : job !== undefined) return false;
-    this.#jobs.set(id, { startedAt: startedAt ?? job?.startedAt ?? "", ended: startedAt === undefined });
-    return true;
+  #find(id: string): string | undefined {
+    const startedAt = this.#startedAt.get(id);
+    return startedAt === undefined && this.#below !== undefined ? this.#below.#find(id) : startedAt;
   }
 }
 

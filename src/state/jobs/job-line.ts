@@ -36,7 +36,8 @@ export function startLine(start: JobStart, process: string): string {
 export function endLine(
   id: string,
   { status, finished_at, error, summary, exit_code, response_body }: JobEnd,
-  { duration_ms, process }: { readonly duration_ms: number | null; readonly process: string },
+  duration_ms: number | null,
+  process: string,
 ): string {
   return JSON.stringify({
     id,

@@ -69,6 +69,11 @@ export interface NewJob {
   readonly started_at?: string | undefined;
 }
 
+/** A job that its caller has named. */
+export interface NamedJob extends NewJob {
+  readonly id: string;
+}
+
 /** How a job ended, as its record keeps it. */
 export interface JobOutcomeRecord {
   readonly status: JobEndStatus;
@@ -80,6 +85,11 @@ export interface JobOutcomeRecord {
   readonly finished_at?: string | undefined;
   /** `null`: unknown. @default the time since the start */
   readonly duration_ms?: number | null | undefined;
+}
+
+/** How the job of this id ended. */
+export interface NamedOutcome extends JobOutcomeRecord {
+  readonly id: string;
 }
 
 export interface JobFilter {
@@ -103,8 +113,16 @@ export interface JobOutput {
 export interface JobLog {
   /** Opens a record; durable when it resolves. An id that another job has is refused with INVALID_STATE. */
   start(job: NewJob): Promise<JobRecord>;
+  /**
+   * Opens the records of several jobs, those of one day in one write. Answers of each whether it was opened: `false` for
+   * an id that another job has. When it rejects, none should have been, as far as a log can take back what it wrote:
+   * `get` tells.
+   */
+  startAll(jobs: readonly NamedJob[]): Promise<readonly boolean[]>;
   /** Closes a record; durable when it resolves. `false`: it is closed already, or unknown; the first close stays. */
   finish(id: string, outcome: JobOutcomeRecord): Promise<boolean>;
+  /** Closes several records as `startAll` opens them, and answers of each what `finish` would. */
+  finishAll(outcomes: readonly NamedOutcome[]): Promise<readonly boolean[]>;
   get(id: string): Promise<JobRecord | undefined>;
   /** Newest first, by the time of the start. */
   list(filter?: JobFilter): Promise<readonly JobRecord[]>;

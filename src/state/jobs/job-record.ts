@@ -113,7 +113,8 @@ function valueAt<Value>(fields: Fields, key: string, rule: Rule<Value>): Value {
 /** Throws a StateError with code INVALID_STATE for what no log could read again. */
 export function newStart(job: NewJob, id: string, startedAt: Date): JobStart {
   try {
-    return readStart({ ...job }, { id, started_at: isoText(startedAt), work_item: asJson(job.work_item) });
+    const work_item = asJson(job.work_item);
+    return readStart(fieldsOf(job), { id, started_at: isoText(startedAt), work_item });
   } catch (error) {
     throw refused("start", error);
   }
@@ -123,10 +124,16 @@ export function newStart(job: NewJob, id: string, startedAt: Date): JobStart {
 export function newEnd(outcome: JobOutcomeRecord, finishedAt: Date): JobEnd {
   try {
     const response_body = asJson(outcome.response_body);
-    return readEnd({ ...outcome }, { finished_at: isoText(finishedAt), response_body });
+    return readEnd(fieldsOf(outcome), { finished_at: isoText(finishedAt), response_body });
   } catch (error) {
     throw refused("end", error);
   }
+}
+
+/** What a caller gave, as nobody has checked it yet. */
+function fieldsOf(given: unknown): Fields {
+  if (isFields(given)) return given;
+  throw invalidState(`it is ${quote(given)}, expected its keys and values`);
 }
 
 /** The start that a file tells of; `undefined` where it is none. */

@@ -11,7 +11,10 @@ import {
   type JobLog,
   type JobOutcomeRecord,
   type JobOutput,
+  type JobEnd,
   type JobRecord,
+  type NamedJob,
+  type NamedOutcome,
   type NewJob,
 } from "./job-log.js";
 import { instantOr, isWanted, jobRecord, newEnd, newStart } from "./job-record.js";
@@ -51,23 +54,32 @@ export class MemoryJobLog implements JobLog {
     if (job.id !== undefined) dayOfJob(job.id);
     const startedAt = instantOr(job.started_at, this.#clock.now());
     const record = jobRecord(newStart(job, this.#freeId(job, startedAt), startedAt), undefined);
-    this.#records.set(record.id, record);
-    this.#startedMs.set(record.id, this.#clock.monotonic());
-    this.#forgetOldest();
+    this.#open(record);
     return record;
   }
 
+  async startAll(jobs: readonly NamedJob[]): Promise<readonly boolean[]> {
+    const records = jobs.map((job) => {
+      dayOfJob(job.id);
+      return jobRecord(newStart(job, job.id, instantOr(job.started_at, this.#clock.now())), undefined);
+    });
+    return records.map((record) => !this.#records.has(record.id) && this.#open(record));
+  }
+
   async finish(id: string, outcome: JobOutcomeRecord): Promise<boolean> {
-    dayOfJob(id);
-    const end = newEnd(outcome, instantOr(outcome.finished_at, this.#clock.now()));
-    const record = this.#records.get(id);
-    const startedMs = this.#startedMs.get(id);
-    if (record === undefined || startedMs === undefined) return false;
-    const elapsedMs = Math.round(this.#clock.monotonic() - startedMs);
-    const duration_ms = outcome.duration_ms === undefined ? elapsedMs : end.duration_ms;
-    this.#records.set(id, { ...record, ...end, duration_ms });
-    this.#startedMs.delete(id);
-    return true;
+    const [isClosed] = await this.finishAll([{ ...outcome, id }]);
+    return isClosed === true;
+  }
+
+  async finishAll(outcomes: readonly NamedOutcome[]): Promise<readonly boolean[]> {
+    const ends = outcomes.map((outcome) => {
+      dayOfJob(outcome.id);
+      return newEnd(outcome, instantOr(outcome.finished_at, this.#clock.now()));
+    });
+    return ends.map((end, index) => {
+      const outcome = outcomes[index];
+      return outcome !== undefined && this.#close(outcome, end);
+    });
   }
 
   async get(id: string): Promise<JobRecord | undefined> {
@@ -97,6 +109,24 @@ export class MemoryJobLog implements JobLog {
     dayOfJob(id);
     const opened = this.#outputs.get(id);
     return opened?.output.whenIdle(async () => opened.bytes.text());
+  }
+
+  #open(record: JobRecord): true {
+    this.#records.set(record.id, record);
+    this.#startedMs.set(record.id, this.#clock.monotonic());
+    this.#forgetOldest();
+    return true;
+  }
+
+  #close({ id, duration_ms: givenMs }: NamedOutcome, end: JobEnd): boolean {
+    const record = this.#records.get(id);
+    const startedMs = this.#startedMs.get(id);
+    if (record === undefined || startedMs === undefined) return false;
+    const elapsedMs = Math.round(this.#clock.monotonic() - startedMs);
+    const duration_ms = givenMs === undefined ? elapsedMs : end.duration_ms;
+    this.#records.set(id, { ...record, ...end, duration_ms });
+    this.#startedMs.delete(id);
+    return true;
   }
 
   #freeId(job: NewJob, startedAt: Date): string {

@@ -1,0 +1,144 @@
+/**
+ * How the ends of jobs are written: those that come while one write is under way go together into the next. When that
+ * cannot be written, each is tried alone until it can, and each of its two parts only until it has worked.
+ */
+import { GroupCommit } from "../state/group-commit.js";
+import type { ScheduleState, ScheduleStatePatch } from "../state/schedule-state.js";
+import type { ClaimEnd } from "../state/state-store.js";
+import type { ClaimKeeper } from "./claim-keeper.js";
+import { concludeJob, type PlanNews } from "./conclusion.js";
+import { nextCronRun } from "./cron.js";
+import type { JobRecords } from "./job-records.js";
+import type { Planner } from "./planner.js";
+import type { EndedJob } from "./ended-job.js";
+import type { RunningJob } from "./running-job.js";
+import { cronExpression } from "./schedule.js";
+import { nameOf, type SchedulerContext } from "./scheduler-context.js";
+
+export interface EndedJobsOptions {
+  readonly claims: ClaimKeeper;
+  readonly records: JobRecords;
+  /** Hears of a job whose place the store gives to others from now on; more than once of the same. */
+  readonly onCompleted: (job: RunningJob) => void;
+  /** Hears when places may have become free. */
+  readonly onFreed: () => void;
+}
+
+export class EndedJobs {
+  readonly #context: SchedulerContext;
+  readonly #planner: Planner;
+  readonly #options: EndedJobsOptions;
+  // Apart: a log that hangs must not keep the schedules waiting.
+  readonly #completions = new GroupCommit<EndedJob>((jobs) => this.#try(jobs, this.#completeAll(jobs)));
+  readonly #closings = new GroupCommit<EndedJob>((jobs) =>
+    this.#try(jobs, this.#options.records.closeAll(jobs)),
+  );
+
+  constructor(context: SchedulerContext, planner: Planner, options: EndedJobsOptions) {
+    this.#context = context;
+    this.#planner = planner;
+    this.#options = options;
+  }
+
+  /** Does not wait: `job:finished` tells when the end is recorded. */
+  add(job: EndedJob): void {
+    void this.#completions.add(job);
+    void this.#closings.add(job);
+  }
+
+  /** One part of the ends of these jobs, whatever becomes of it. */
+  async #try(jobs: readonly EndedJob[], writing: Promise<void>): Promise<void> {
+    // What went wrong is told when a job is tried alone.
+    await writing.catch(() => {});
+    for (const job of jobs) {
+      if (--job.untriedParts > 0) continue;
+      if (job.isCompleted && job.isRecorded) this.#finish(job);
+      else void this.#writeAlone(job);
+    }
+    this.#options.onFreed();
+  }
+
+  async #writeAlone(job: EndedJob): Promise<void> {
+    await this.#options.claims.settle(job, () => this.#writeRest(job));
+    this.#finish(job);
+    this.#options.onFreed();
+  }
+
+  /** Each part is tried until it has worked, and then never again. */
+  async #writeRest(job: EndedJob): Promise<void> {
+    const results = await Promise.allSettled([
+      job.isCompleted ? undefined : this.#completeAll([job]),
+      job.isRecorded ? undefined : this.#options.records.closeAll([job]),
+    ]);
+    for (const result of results) if (result.status === "rejected") throw result.reason;
+  }
+
+  #finish(job: EndedJob): void {
+    const { log, events } = this.#context;
+    const { record } = job;
+    this.#options.claims.letGo(job.claim);
+    // Also one whose end had to be given up.
+    this.#options.onCompleted(job.running);
+    log.debug?.(`Finished ${record.id} of ${nameOf(job.claim)}: ${record.status}`);
+    events.emit("job:finished", { job: record });
+  }
+
+  async #completeAll(jobs: readonly EndedJob[]): Promise<void> {
+    for (const job of jobs) job.running.isCompleting = true;
+    const ends = jobs.map((job) => new JobCompletion(job, this.#planner));
+    const areHeld = await this.#context.store.completeAll(ends).catch((error: unknown) => {
+      for (const job of jobs) job.running.isCompleting = false;
+      throw error;
+    });
+    for (const job of jobs) {
+      job.isCompleted = true;
+      this.#options.onCompleted(job.running);
+    }
+    this.#options.onFreed();
+    for (const [index, end] of ends.entries()) this.#tell(end, areHeld[index] === true);
+  }
+
+  #tell(end: JobCompletion, isHeld: boolean): void {
+    const { claim, job } = end;
+    if (isHeld) this.#planner.tell(claim, end);
+    else
+      this.#context.log.warn(
+        `${job.running.id} of ${nameOf(claim)} lost its claim before it ended: its result changes nothing.`,
+      );
+    this.#tellOverlapped(job);
+  }
+
+  /** The next time of a cron schedule may have passed while its job ran. */
+  #tellOverlapped({ claim, finishedAt }: EndedJob): void {
+    const schedule = this.#context.roster.find(claim)?.schedule;
+    if (schedule?.type !== "cron") return;
+    const slot = nextCronRun(cronExpression(schedule), claim.claimedAt, schedule.timezone);
+    if (slot <= finishedAt) this.#planner.skip(claim, "already_running", slot);
+  }
+}
+
+/** The end of a job's claim, decided on the state as it is when it is written. Keeps only what is to be told of it. */
+class JobCompletion implements ClaimEnd, PlanNews {
+  readonly job: EndedJob;
+  readonly claim: EndedJob["claim"];
+  readonly change: (state: ScheduleState) => ScheduleStatePatch;
+  plan: PlanNews["plan"] = undefined;
+  problem: PlanNews["problem"] = undefined;
+
+  constructor(job: EndedJob, planner: Planner) {
+    const { claim, running, finishedAt, outcome } = job;
+    this.job = job;
+    this.claim = claim;
+    this.change = (state) => {
+      const { patch, plan, problem } = concludeJob(planner.input(claim, state), {
+        startedAt: running.startedAt,
+        completedAt: finishedAt,
+        error: outcome.error,
+        isCancelled: outcome.status === "cancelled",
+      });
+      this.plan = plan;
+      this.problem = problem;
+      return patch;
+    };
+  }
+}
