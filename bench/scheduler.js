@@ -53,6 +53,7 @@ async function compareIdling() {
     const figures = await measure("idle", name, { count, settleMs, windowMs, windows });
     Object.assign(table[name], { count }, figures, { leastIdle: Math.min(...figures.idleMsPerSecond) });
     printIdling(name, table[name]);
+    if (name === "rota") await printBareTimers();
   }
   printIdling(
     "rota, 1 an agent",
@@ -63,6 +64,15 @@ async function compareIdling() {
   atMost("idling, against croner", Math.max(...rota.idleMsPerSecond) / croner.leastIdle, 1 / 50);
   atMost("registering, against node-cron: CPU time", rota.registerMicros / nodeCron.registerMicros, 1 / 10);
   atMost("registering, against node-cron: bytes", rota.bytes / nodeCron.bytes, 1 / 4);
+}
+
+/** How much of that is the machine's own price for waking up once a second. */
+async function printBareTimers() {
+  const { idleMsPerSecond } = await measure("bareTimers", "rota", { windowMs: SCALE.windowMs });
+  const cost = idleMsPerSecond[0].toFixed(3);
+  console.log(
+    `  ${"bare timers".padEnd(16)} that look at a file and touch one as often: ${cost} ms a second`,
+  );
 }
 
 function printIdling(name, { registerMicros, registerMs, bytes, idleMsPerSecond }) {

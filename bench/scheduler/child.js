@@ -1,11 +1,14 @@
 /** One measurement of one contender in a process of its own: `child.js <measurement> <contender> <options as JSON>`. */
+import { lstat, mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CONTENDERS } from "./contenders.js";
 import { readingEachTime } from "./reading-each-time.js";
 import { throughput } from "./throughput.js";
 
 const [measurement, name, options] = process.argv.slice(2);
-const measurements = { idle, burst, throughput, readingEachTime };
+const measurements = { idle, bareTimers, burst, throughput, readingEachTime };
 process.send(await measurements[measurement](CONTENDERS[name], JSON.parse(options)), () => process.exit());
 
 /** Registers `count` schedules that are due hours later, then watches them do nothing. */
@@ -23,6 +26,20 @@ async function idle({ prepare }, { count, settleMs, windowMs, windows }) {
   const idleMsPerSecond = await watch({ settleMs, windowMs, windows });
   await stop();
   return { registerMicros, registerMs, bytes, idleMsPerSecond };
+}
+
+/** What a process costs that does on timers what an idle scheduler asks of the disk, and nothing else. */
+async function bareTimers(_, { windowMs }) {
+  const directory = await mkdtemp(join(tmpdir(), "rota-bench-"));
+  const path = join(directory, "touched");
+  await writeFile(path, "");
+  const look = setInterval(() => void lstat(path, { bigint: true }), 1_000);
+  const touch = setInterval(() => void utimes(path, new Date(), new Date()), 1_900);
+  const costs = await watch({ settleMs: 0, windowMs, windows: 1 });
+  clearInterval(look);
+  clearInterval(touch);
+  await rm(directory, { recursive: true });
+  return { idleMsPerSecond: costs };
 }
 
 /** Milliseconds of CPU per second in each of the windows. */
