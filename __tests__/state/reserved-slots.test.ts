@@ -210,3 +210,25 @@ describe("the slots that a file store has reserved", () => {
     });
   });
 });
+
+describe("a store that could not be opened", () => {
+  it("leaves the claims of whoever owns the directory alone", async () => {
+    const stateDir = stateDirectory();
+    const watched = new WatchedDisk();
+    const guest = new FileStore({ stateDir, logger: quiet }, { disk: watched.disk });
+    onTestFinished(() => guest.close());
+    watched.before = (step) => {
+      if (step === "lstat state.yaml") throw systemError("EIO");
+    };
+    await expect(guest.open()).rejects.toThrow("EIO");
+    watched.before = () => {};
+    const owner = new FileStore({ stateDir, logger: quiet });
+    onTestFinished(() => owner.close());
+    await owner.open();
+    await owner.define([key(0)]);
+    const claim = await owner.claim(key(0));
+    const changed = await guest.update(key(0), { failure_count: 1 });
+    expect([changed.status, changed.claim]).toEqual(["running", (await owner.read(key(0))).claim]);
+    expect(typeof claim !== "string" && changed.claim?.token === claim.token).toBe(true);
+  });
+});

@@ -175,6 +175,10 @@ export class FileStore extends StoreBase {
     return this.#commits.add(operation);
   }
 
+  protected get isOwner(): boolean {
+    return this.#owner !== undefined;
+  }
+
   protected requireOwner(): void {
     if (this.#owner === undefined || this.#closing !== undefined) throw notOpen(this.#stateDir);
     this.#owner.requireHeld();

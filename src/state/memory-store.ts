@@ -70,6 +70,10 @@ export class MemoryStore extends StoreBase {
     this.noteChanges(touched);
   }
 
+  protected get isOwner(): boolean {
+    return this.#isOpen;
+  }
+
   protected requireOwner(): void {
     if (!this.#isOpen)
       throw new StateError("The store is not open: call open() first.", { code: "STATE_CLOSED" });

@@ -56,7 +56,6 @@ export abstract class StoreBase implements StateStore {
   readonly #clock: StoreClock;
   readonly #logger: Logger;
   readonly #book: ClaimBook;
-  #isOwner = false;
   readonly #listeners = new Set<(changes: readonly OutsideChange[]) => void>();
 
   constructor({ clock, logger, leaseMs }: StoreBaseOptions) {
@@ -77,6 +76,8 @@ export abstract class StoreBase implements StateStore {
   protected abstract knownSchedules(agent: string): Iterable<readonly [string, Partial<ScheduleState>]>;
   /** Resolves when the operation's changes are durable; then calls `noteChanges`. May ask the operation again. */
   protected abstract commit(operation: StateOperation): Promise<void>;
+  /** Whether this store owns its states, so that it knows of every claim that is held. */
+  protected abstract get isOwner(): boolean;
   /** Throws unless this store owns its states. */
   protected abstract requireOwner(): void;
 
@@ -195,7 +196,6 @@ export abstract class StoreBase implements StateStore {
   /** Frees what an owner that died left running. */
   protected recover(): Promise<void> {
     this.#book.endAll();
-    this.#isOwner = true;
     return this.commit(new RecoverOperation(() => this.#clock.now()));
   }
 
@@ -278,7 +278,7 @@ export abstract class StoreBase implements StateStore {
     }
   }
 
-  readonly #isHeld = (token: string): boolean => !this.#isOwner || this.#book.isHeld(token);
+  readonly #isHeld = (token: string): boolean => !this.isOwner || this.#book.isHeld(token);
 
   #asSeen(operation: StateOperation): StateOperation {
     return { apply: (draft) => operation.apply(new SeenDraft(draft, this.#isHeld)) };
