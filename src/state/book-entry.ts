@@ -1,5 +1,6 @@
 /** What the claim book knows of a schedule and of its agent: who is older, who has capacity, who has to wait and why. */
 import { isoTimeMs } from "../iso-time.js";
+import { NO_FIELDS } from "./check-schedule.js";
 import { claimRefusal } from "./claim-rules.js";
 import type { HeapMember, IndexedHeap } from "./indexed-heap.js";
 import type { Leased } from "./leases.js";
@@ -23,6 +24,23 @@ export interface Entry extends HeapMember {
   heldBy: LivingClaim | undefined;
   /** The claim that will run its slot when that is due. */
   reserved: Reservation | undefined;
+}
+
+/** An entry as it begins; `known` is what was known of the same schedule before it was defined anew. */
+export function newEntry(agent: Agent, schedule: string, order: number, known: Entry | undefined): Entry {
+  return {
+    agent,
+    schedule,
+    state: known?.state ?? NO_FIELDS,
+    // No small integer, or every entry would have to be rebuilt when it is given a time.
+    dueMs: Infinity,
+    standsIn: undefined,
+    seenMs: known?.seenMs,
+    order,
+    heldBy: undefined,
+    reserved: undefined,
+    place: -1,
+  };
 }
 
 /** An agent stands among the ready ones while somebody is in its line and it has capacity. */

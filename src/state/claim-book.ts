@@ -11,10 +11,10 @@ import {
   isOlder,
   keyOf,
   type LivingClaim,
+  newEntry,
   skip,
   withinCapacity,
 } from "./book-entry.js";
-import { NO_FIELDS } from "./check-schedule.js";
 import { claimableMs, claimRefusal } from "./claim-rules.js";
 import { DueOrder } from "./due-order.js";
 import { Leases, type TakenClaim } from "./leases.js";
@@ -82,20 +82,7 @@ export class ClaimBook {
       const agent = agents.get(name) ?? { name, capacity: 0, running: 0, line: undefined, place: -1 };
       agent.capacity = maxConcurrent;
       agents.set(name, agent);
-      const known = before.get(definition);
-      this.#entries.set(definition, {
-        agent,
-        schedule,
-        state: known?.state ?? NO_FIELDS,
-        // No small integer, or every entry would have to be rebuilt when it is given a time.
-        dueMs: Infinity,
-        standsIn: undefined,
-        seenMs: known?.seenMs,
-        order,
-        heldBy: undefined,
-        reserved: undefined,
-        place: -1,
-      });
+      this.#entries.set(definition, newEntry(agent, schedule, order, before.get(definition)));
     }
     for (const living of this.#living.values()) {
       living.entry = this.#entries.get(living.claim);

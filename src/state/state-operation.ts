@@ -29,11 +29,15 @@ export type PatchRule = (state: Partial<ScheduleState>, patch: ScheduleStatePatc
 
 const asGiven: PatchRule = (_, patch) => patch;
 
-/** What the changes decide, each for one schedule. Throws when one is a patch that cannot be. */
+/** A change as it is now, whatever its caller does to it later. Throws when it is a patch that cannot be. */
+export function checkedChange(change: ScheduleChange): ScheduleChange {
+  return typeof change === "function" ? change : checkedPatch(change);
+}
+
+/** What the changes decide, each for one schedule. */
 export function decisionBy(changes: readonly ScheduleChange[]): ScheduleDecision {
-  const known = changes.map((change) => (typeof change === "function" ? change : checkedPatch(change)));
   return (state, index) => {
-    const change = known[index] ?? {};
+    const change = changes[index] ?? {};
     return typeof change === "function" ? change(state) : change;
   };
 }
@@ -112,11 +116,13 @@ export class ClaimOperation implements StateOperation {
   }
 
   apply(draft: StateDraft): void {
-    const nowMs = this.#now().getTime();
+    const now = this.#now();
     this.#claims = [];
     this.#dropped = [];
-    for (const claim of this.#taken)
-      (isRecorded(draft, claim, nowMs) ? this.#claims : this.#dropped).push(claim);
+    for (const claim of this.#taken) {
+      const at = claim.source === "manual" ? undefined : now;
+      (isRecorded(draft, claim, at, claim.claimedAt) ? this.#claims : this.#dropped).push(claim);
+    }
   }
 
   /** Those that something speaks against by now. */
@@ -142,18 +148,8 @@ export class ReserveOperation implements StateOperation {
   }
 
   apply(draft: StateDraft): void {
-    for (const { agent, schedule, token, jobId, slot, source } of this.#reserved.filter(this.#isWanted)) {
-      const key = { agent, schedule };
-      const question = {
-        state: draft.read(key),
-        isRunning: false,
-        isAtCapacity: false,
-        nowMs: slot.getTime(),
-      };
-      if (claimRefusal(question) !== undefined) continue;
-      const claim: StoredClaim = { token, job_id: jobId, slot: isoText(slot), source: source ?? null };
-      draft.patch(key, { status: "running", claim });
-    }
+    for (const claim of this.#reserved.filter(this.#isWanted))
+      isRecorded(draft, claim, claim.slot, undefined);
   }
 }
 
@@ -194,22 +190,19 @@ export class RecoverOperation implements StateOperation {
   }
 }
 
-function isRecorded(draft: StateDraft, taken: TakenClaim, nowMs: number): boolean {
-  const { token, jobId, slot, source, claimedAt } = taken;
-  const question = {
-    state: draft.read(taken),
-    isRunning: false,
-    isAtCapacity: false,
-    nowMs: source === "manual" ? undefined : nowMs,
-  };
+/** Records a claim, unless something speaks against it `at` that time; at any, where that is absent. */
+function isRecorded(
+  draft: StateDraft,
+  taken: TakenClaim,
+  at: Date | undefined,
+  claimedAt: Date | undefined,
+): boolean {
+  const { token, jobId, slot, source } = taken;
+  const state = draft.read(taken);
+  const question = { state, isRunning: false, isAtCapacity: false, nowMs: at?.getTime() };
   if (claimRefusal(question) !== undefined) return false;
-  const claim: StoredClaim = {
-    token,
-    job_id: jobId,
-    slot: isoText(slot),
-    source: source ?? null,
-    claimed_at: isoText(claimedAt),
-  };
+  const stored: StoredClaim = { token, job_id: jobId, slot: isoText(slot), source: source ?? null };
+  const claim = claimedAt === undefined ? stored : { ...stored, claimed_at: isoText(claimedAt) };
   taken.state = wholeState(draft.patch(taken, { status: "running", claim }));
   return true;
 }

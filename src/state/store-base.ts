@@ -16,6 +16,7 @@ import type { JobLog } from "./jobs/job-log.js";
 import type { ScheduleState } from "./schedule-state.js";
 import {
   ChangeOperation,
+  checkedChange,
   ClaimOperation,
   decisionBy,
   FreeOperation,
@@ -109,7 +110,7 @@ export abstract class StoreBase implements StateStore {
   async update(key: ScheduleKey, change: ScheduleChange): Promise<ScheduleState> {
     checkKey(key);
     const { agent, schedule } = key;
-    const operation = new ChangeOperation([{ agent, schedule }], decisionBy([change]));
+    const operation = new ChangeOperation([{ agent, schedule }], decisionBy([checkedChange(change)]));
     await this.commit(this.#asSeen(operation));
     const [state = {}] = operation.requireDone();
     return wholeState(state);
@@ -243,15 +244,14 @@ export abstract class StoreBase implements StateStore {
 
   /** Ends those of the claims that are held, and keeps them all when that cannot be written. */
   async #endAll(ends: readonly ClaimEnd[], toWrite?: PatchRule): Promise<readonly boolean[]> {
-    const decide = decisionBy(ends.map(({ change }) => change));
+    const changes = ends.map(({ change }) => checkedChange(change));
     this.requireOwner();
     const areHeld = ends.map(({ claim }) => this.#book.beginEnd(claim));
-    const places = [...ends.keys()].filter((index) => areHeld[index]);
     const held = ends.filter((_, index) => areHeld[index]);
     if (held.length === 0) return areHeld;
     const operation = new ChangeOperation(
       held.map(({ claim }) => claim),
-      (state, index) => decide(state, places[index] ?? index),
+      decisionBy(changes.filter((_, index) => areHeld[index])),
       toWrite,
     );
     try {
