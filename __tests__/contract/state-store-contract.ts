@@ -980,6 +980,35 @@ export function describeStateStore(kind: string, make: MakeStore): void {
     });
   });
 
+  describe(`a ${kind} promises no idle time`, () => {
+    it("before it is open, and after it was closed", async () => {
+      const store = make({ clock: new FakeClock(START), leaseMs: LEASE_MS });
+      expect(store.idleMs?.() ?? 0).toBe(0);
+      await store.open();
+      await store.close();
+      expect(store.idleMs?.() ?? 0).toBe(0);
+    });
+
+    it("while something is due", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00", "b/y": "01:00:00" });
+      expect(store.idleMs?.() ?? 0).toBe(0);
+    });
+
+    it("while a claim is held, whose lease may end", async () => {
+      const { store, clock } = await storeWith({ "a/x": "00:00:00", "b/y": "01:00:00" });
+      const claim = only((await store.claimDue(10)).claims);
+      expect(store.idleMs?.() ?? 0).toBe(0);
+      await clock.advance(LEASE_MS);
+      await store.claimDue(10);
+      expect(await store.renew(claim)).toBe(false);
+    });
+
+    it("beyond the next slot", async () => {
+      const { store } = await storeWith({ "a/x": "00:02:00", "b/y": "00:01:00" });
+      expect(store.idleMs?.() ?? 0).toBeLessThanOrEqual(60_000);
+    });
+  });
+
   describe(`the next due time of a ${kind}`, () => {
     it("is the earliest of all that can be claimed", async () => {
       const { store, clock } = await storeWith({ "a/x": "00:03:00", "b/y": "00:02:00", "c/z": "00:01:00" });

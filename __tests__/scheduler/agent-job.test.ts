@@ -57,3 +57,36 @@ describe("what a job is given", () => {
     await scheduler.stop();
   });
 });
+
+describe("what is recorded of a job", () => {
+  class SteppingClock extends FakeClock {
+    passedMs = 0;
+    override monotonic(): number {
+      return super.monotonic() + this.passedMs;
+    }
+  }
+
+  it("that ends at once is how long it took, and not how long others did that started with it", async () => {
+    const clock = new SteppingClock();
+    const store = new MemoryStore();
+    const scheduler = new Scheduler({ store, clock, logger: quiet });
+    const taking = (ms: number) => (): void => {
+      clock.passedMs += ms;
+    };
+    await scheduler.start([
+      { name: "a", schedules, run: taking(5) },
+      { name: "b", schedules, run: taking(70) },
+      { name: "c", schedules, run: taking(0) },
+    ]);
+    await clock.advance("1s");
+    const jobs = await store.jobs.list();
+    expect(new Map(jobs.map(({ agent, duration_ms }) => [agent, duration_ms]))).toEqual(
+      new Map([
+        ["a", 5],
+        ["b", 70],
+        ["c", 0],
+      ]),
+    );
+    await scheduler.stop();
+  });
+});

@@ -30,6 +30,9 @@ async function edited(x: AgentSchedule = every("1h"), work?: SceneOptions["work"
   const pass = async (duration: string): Promise<void> => {
     await settled();
     await clock.advance(duration);
+    // The last pass may have waited for the disk while time passed, and then has to look again at once.
+    await settled();
+    await clock.advance(0);
   };
   const edit = async (change: (text: string) => string): Promise<void> => {
     await settled();

@@ -78,8 +78,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     edits: [
       [
         "state/memory-store.ts",
-        "if (this.#isOpen) await this.endReservations",
-        "if (!this.#isOpen) await this.endReservations",
+        "if (this.#isOpen) await this.free",
+        "if (!this.#isOpen) await this.free",
       ],
     ],
     breaks: ["stop waits until all is recorded", "counters return to zero"],
@@ -91,14 +91,26 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "claims written during a stop are started",
+    seed: 9,
     edits: [
       [
         "scheduler/job-desk.ts",
-        "const entry = mayStart() ? this.#context.roster.find(claim) : undefined;",
-        "const entry = this.#context.roster.find(claim);",
+        "const entry = mayStart() ? roster.find(claim) : undefined;",
+        "const entry = roster.find(claim);",
       ],
     ],
     breaks: ["nothing starts after stop"],
+  },
+  {
+    name: "an idle pass does not see that the clock was set back",
+    edits: [
+      [
+        "scheduler/checker.ts",
+        "idleMs <= this.#aheadMs || this.#setBackMs() >= SMALLEST_SET_BACK_MS",
+        "idleMs <= this.#aheadMs",
+      ],
+    ],
+    breaks: ["no silence"],
   },
   {
     name: "a wake during a pass is lost",
@@ -121,8 +133,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     edits: [
       [
         "scheduler/claim-keeper.ts",
-        "held.map((claim) => store.renew(claim))",
-        "held.map(() => Promise.resolve(store !== undefined))",
+        "claims.map((claim) => store.renew(claim))",
+        "claims.map(() => Promise.resolve(store !== undefined))",
       ],
       [
         "scheduler/job-desk.ts",
@@ -217,8 +229,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     edits: [
       [
         "scheduler/job-desk.ts",
-        "    this.#end(running, failureOf(error, running.isAborted));\n",
-        "    if (running.isAborted) this.#end(running, failureOf(error, running.isAborted));\n",
+        "      outcome = failureOf(error, job.isAborted);\n",
+        "      if (!job.isAborted) return;\n      outcome = failureOf(error, job.isAborted);\n",
       ],
     ],
     breaks: ["counters", "nothing stays blocked"],
@@ -297,7 +309,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a job that has ended takes the next slot's claim for its own",
-    seed: 240,
+    seed: 781,
     edits: [
       [
         "scheduler/running-job.ts",

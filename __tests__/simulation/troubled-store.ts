@@ -176,6 +176,12 @@ export class TroubledStore implements StateStore {
     return this.#call("nextDueAt", () => this.inner.nextDueAt(lookedAt));
   }
 
+  /** It tells without waiting, so that no trouble can come between; who is dead or overtaken is not asked. */
+  idleMs(): number {
+    const { clock } = this.#options;
+    return clock.isDead || clock.isSuspended || this.isOvertaken ? 0 : (this.inner.idleMs?.() ?? 0);
+  }
+
   onChange(listener: (changes: readonly OutsideChange[]) => void): () => void {
     return this.inner.onChange(listener);
   }

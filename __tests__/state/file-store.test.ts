@@ -22,9 +22,9 @@ function storeOn(
   stateDir: string,
   options: Partial<FileStoreOptions> = {},
   realClock?: FakeClock,
+  watched: WatchedDisk = new WatchedDisk(),
 ): { store: FileStore; clock: FakeClock; watched: WatchedDisk } {
   const clock = new FakeClock(START);
-  const watched = new WatchedDisk();
   const store = new FileStore({ stateDir, clock, ...options }, { disk: watched.disk, realClock });
   onTestFinished(() => store.close());
   return { store, clock, watched };
@@ -108,6 +108,81 @@ describe("the state file", () => {
     await store.update(X, { failure_count: 2 });
     rmSync(join(stateDir, "state.yaml"));
     expect(await store.read(X)).not.toHaveProperty("failure_count");
+  });
+});
+
+describe("a file store on a disk of this machine", () => {
+  async function opened(isLocal = true): Promise<ReturnType<typeof storeOn> & { path: string }> {
+    const stateDir = stateDirectory();
+    const stage = storeOn(stateDir, {}, new FakeClock(START), new WatchedDisk({ isLocal }));
+    await stage.store.open();
+    await stage.store.update(X, { next_run_at: "2026-03-01T01:00:00.000Z" });
+    await stage.store.define([X]);
+    stage.watched.steps.length = 0;
+    return { ...stage, path: join(stateDir, "state.yaml") };
+  }
+
+  it("tells without waiting how long nothing is due", async () => {
+    const { store, clock, watched } = await opened();
+    await clock.advance("10m");
+    expect(store.idleMs()).toBe(50 * 60_000);
+    await store.claimDue(10);
+    expect(watched.steps).toEqual(["lstatSync state.yaml", "lstatSync state.yaml"]);
+  });
+
+  it("knows no end of it when nothing is planned", async () => {
+    const { store } = await opened();
+    await store.update(X, { next_run_at: null });
+    expect(store.idleMs()).toBe(Infinity);
+  });
+
+  it.each([
+    ["changes it", (path: string) => writeFileSync(path, "agents: {}\n")],
+    ["removes it", (path: string) => rmSync(path)],
+  ])("has to look at its file properly when somebody %s", async (_, change) => {
+    const { store, path, watched } = await opened();
+    change(path);
+    expect(store.idleMs()).toBe(0);
+    await store.claimDue(10);
+    expect(watched.count(/^lstat state.yaml$/)).toBe(1);
+    expect(await store.nextDueAt()).toBeUndefined();
+  });
+
+  it("leaves it to who looks properly to tell that it cannot be looked at", async () => {
+    const { store, watched } = await opened();
+    watched.before = () => {
+      throw Object.assign(new Error("EIO: made to fail"), { code: "EIO" });
+    };
+    expect(store.idleMs()).toBe(0);
+    await expect(store.claimDue(10)).rejects.toThrow("Could not stat");
+    watched.before = () => {};
+  });
+
+  it("never keeps the process waiting for a disk that may be far away", async () => {
+    const { store, watched } = await opened(false);
+    expect(store.idleMs()).toBe(0);
+    await store.claimDue(10);
+    expect(watched.steps).toEqual(["lstat state.yaml"]);
+  });
+
+  it("knows of no idle time while it is being closed", async () => {
+    const { store } = await opened();
+    const closing = store.close();
+    expect(store.idleMs()).toBe(0);
+    await closing;
+  });
+
+  it("knows of no idle time once its directory was taken over", async () => {
+    const stateDir = stateDirectory();
+    const realClock = new FakeClock(START);
+    const { store } = storeOn(stateDir, {}, realClock, new WatchedDisk({ isLocal: true }));
+    await store.open();
+    await store.update(X, { next_run_at: "2026-03-01T01:00:00.000Z" });
+    await store.define([X]);
+    rmSync(join(stateDir, "owner.lock"), { recursive: true });
+    await realClock.advance(2_100);
+    await vi.waitFor(() => expect(store.idleMs()).toBe(0));
+    await expect(store.claimDue(10)).rejects.toThrow("was taken over");
   });
 });
 

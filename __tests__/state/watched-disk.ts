@@ -6,6 +6,9 @@ import { type Disk, nodeDisk } from "../../src/state/file/disk.js";
 /** "open 2026-11-15.jsonl", "write 2026-11-15.jsonl", "readdir jobs": what is done, and to which file. */
 export type Step = string;
 
+const EXT4 = 0xef53;
+const NFS = 0x6969;
+
 export class WatchedDisk {
   readonly steps: Step[] = [];
   /** Called before each step: throws to make it fail. */
@@ -16,20 +19,31 @@ export class WatchedDisk {
   open = 0;
   readonly disk: Disk;
 
-  constructor() {
+  /** One of another machine, if nothing else is said, so that every step can be waited for. */
+  constructor({ isLocal = false }: { readonly isLocal?: boolean } = {}) {
+    const type = isLocal ? EXT4 : NFS;
     this.disk = new Proxy(nodeDisk, {
-      get:
-        (target, name: keyof Disk) =>
-        async (path: string, ...rest: never[]) => {
+      get: (target, name: keyof Disk) => {
+        if (name === "statfs") return async () => ({ type });
+        if (name === "lstatSync") return (path: string) => this.#glance(path);
+        return async (path: string, ...rest: never[]) => {
           await this.#step(`${name} ${basename(path)}`);
           const result = await (target[name] as (...args: unknown[]) => Promise<unknown>)(path, ...rest);
           return name === "open" ? this.#watched(result as FileHandle, basename(path)) : result;
-        },
+        };
+      },
     });
   }
 
   count(pattern: RegExp): number {
     return this.steps.filter((step) => pattern.test(step)).length;
+  }
+
+  #glance(path: string): unknown {
+    const step = `lstatSync ${basename(path)}`;
+    this.steps.push(step);
+    void this.before(step);
+    return nodeDisk.lstatSync(path, { bigint: true, throwIfNoEntry: false });
   }
 
   async #step(step: Step): Promise<void> {

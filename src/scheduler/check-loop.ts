@@ -1,17 +1,22 @@
 /** A loop of passes that never overlap: after each it sleeps for as long as the pass said, or until somebody wakes it. */
 import { type Clock, wakeAfter } from "../clock.js";
 
+/**
+ * Answers how long to sleep, in milliseconds, or `undefined` when the loop is to end: at once, if it had to wait for
+ * nothing. It does not throw.
+ */
+type Pass = () => number | undefined | Promise<number | undefined>;
+
 export class CheckLoop {
   readonly #clock: Clock;
-  readonly #pass: () => Promise<number | undefined>;
+  readonly #pass: Pass;
   /** Ends the sleep under way. */
   #rouse: () => void = () => {};
   #isWoken = false;
   #isStopped = false;
   #ended: Promise<void> = Promise.resolve();
 
-  /** `pass` answers how long to sleep, in milliseconds, or `undefined` when the loop is to end. It does not throw. */
-  constructor(clock: Clock, pass: () => Promise<number | undefined>) {
+  constructor(clock: Clock, pass: Pass) {
     this.#clock = clock;
     this.#pass = pass;
   }
@@ -40,7 +45,8 @@ export class CheckLoop {
   async #run(): Promise<void> {
     while (!this.#isStopped) {
       this.#isWoken = false;
-      const ms = await this.#pass();
+      const answer = this.#pass();
+      const ms = typeof answer === "object" ? await answer : answer;
       if (ms === undefined) return;
       await this.#sleep(ms);
     }

@@ -92,6 +92,20 @@ export class Checker {
     if (this.#nextRoster === roster) this.#nextRoster = undefined;
   }
 
+  /**
+   * A pass that finds nothing to do, which is what most are, and so without waiting for anything: answers how many
+   * milliseconds may pass before the next, or `undefined` when there may be something to do.
+   */
+  glance(): number | undefined {
+    const { store, checkInterval } = this.#context;
+    const hasNews = this.#nextRoster !== undefined || this.#outside.length > 0;
+    if (hasNews || this.#planner.hasUnwritten || !this.#claims.isIdle) return undefined;
+    const idleMs = store.idleMs?.() ?? 0;
+    if (idleMs <= this.#aheadMs || this.#setBackMs() >= SMALLEST_SET_BACK_MS) return undefined;
+    this.#leadMs = this.#leadNow();
+    return Math.min(idleMs - this.#aheadMs, checkInterval);
+  }
+
   /** Answers how many milliseconds may pass before the next. */
   async check(): Promise<number> {
     if (this.#wasSetBack()) await this.#turns.take(() => this.#planner.adoptAll());
@@ -118,13 +132,20 @@ export class Checker {
 
   /** Plans made before the clock was set back would have to wait until it shows their times again. */
   #wasSetBack(): boolean {
-    const { clock, log } = this.#context;
-    const leadMs = clock.now().getTime() - clock.monotonic();
-    const backMs = Math.round(this.#leadMs - leadMs);
-    this.#leadMs = leadMs;
+    const backMs = this.#setBackMs();
+    this.#leadMs = this.#leadNow();
     if (backMs < SMALLEST_SET_BACK_MS) return false;
-    log.warn(`The clock was set back by ${backMs} ms: what is planned is planned again.`);
+    this.#context.log.warn(`The clock was set back by ${backMs} ms: what is planned is planned again.`);
     return true;
+  }
+
+  #setBackMs(): number {
+    return Math.round(this.#leadMs - this.#leadNow());
+  }
+
+  #leadNow(): number {
+    const { clock } = this.#context;
+    return clock.now().getTime() - clock.monotonic();
   }
 
   async #claimDue(): Promise<Look> {

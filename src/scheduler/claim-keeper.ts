@@ -3,12 +3,14 @@
  * last, and ended by a write that is tried until it works.
  */
 import { StateLockedError } from "../state/errors.js";
-import type { Claim, ClaimToken } from "../state/state-store.js";
+import type { Claim } from "../state/state-store.js";
 import { messageOf, nameOf, reportTrouble, type SchedulerContext } from "./scheduler-context.js";
 
 /** Whoever runs or drops a claimed slot. A job may go on under another claim than it began with. */
 export interface ClaimHolder {
   readonly claim: Claim;
+  /** The keeper's: which of its holders it is, or -1. */
+  place: number;
 }
 
 /** After `stop`, how often the end of a claim is tried to be recorded before it is given up. */
@@ -16,8 +18,7 @@ const TRIES_AFTER_STOP = 30;
 
 export class ClaimKeeper {
   readonly #context: SchedulerContext;
-  /** By token. */
-  readonly #held = new Map<string, ClaimToken>();
+  readonly #holders: ClaimHolder[] = [];
   #renewedMs = -Infinity;
   /** Whether the scheduler goes on, so that trying again makes sense. */
   isOpen = true;
@@ -28,15 +29,23 @@ export class ClaimKeeper {
 
   /** Whether nothing is under way: no job, and no slot that is being dropped. */
   get isIdle(): boolean {
-    return this.#held.size === 0;
+    return this.#holders.length === 0;
   }
 
-  hold(claim: ClaimToken): void {
-    this.#held.set(claim.token, claim);
+  add(holder: ClaimHolder): void {
+    holder.place = this.#holders.length;
+    this.#holders.push(holder);
   }
 
-  letGo({ token }: ClaimToken): void {
-    this.#held.delete(token);
+  /** May be called again. */
+  remove(holder: ClaimHolder): void {
+    const { place } = holder;
+    if (place < 0) return;
+    holder.place = -1;
+    const last = this.#holders.pop();
+    if (last === undefined || last === holder) return;
+    this.#holders[place] = last;
+    last.place = place;
   }
 
   /** Milliseconds until claims have to be renewed; `Infinity` while there are none. */
@@ -50,15 +59,15 @@ export class ClaimKeeper {
    * Keeps claims alive, and answers those that another has taken. To be called before anything is claimed: what has
    * outlived its lease would be claimed again.
    */
-  async renew(): Promise<readonly ClaimToken[]> {
+  async renew(): Promise<readonly Claim[]> {
     if (this.renewalMs > 0) return [];
     const { clock, store } = this.#context;
     const startedMs = clock.monotonic();
-    const held = [...this.#held.values()];
-    const areHeld = await Promise.all(held.map((claim) => store.renew(claim)));
+    const claims = this.#holders.map(({ claim }) => claim);
+    const areHeld = await Promise.all(claims.map((claim) => store.renew(claim)));
     // Only now: what could not be renewed is tried again at the next pass, before anything is claimed.
     this.#renewedMs = startedMs;
-    return held.filter((_, index) => areHeld[index] === false);
+    return claims.filter((_, index) => areHeld[index] === false);
   }
 
   /** Ends a claim by `write`, again and again until that works: a claim that never ends would block its schedule. */
@@ -78,6 +87,6 @@ export class ClaimKeeper {
         await clock.sleep(checkInterval);
       }
     }
-    this.letGo(holder.claim);
+    this.remove(holder);
   }
 }

@@ -59,7 +59,7 @@ export class EndedJobs {
   }
 
   async #writeAlone(job: EndedJob): Promise<void> {
-    await this.#options.claims.settle(job, () => this.#writeRest(job));
+    await this.#options.claims.settle(job.running, () => this.#writeRest(job));
     this.#finish(job);
     this.#options.onFreed();
   }
@@ -76,7 +76,7 @@ export class EndedJobs {
   #finish(job: EndedJob): void {
     const { log, events } = this.#context;
     const { record } = job;
-    this.#options.claims.letGo(job.claim);
+    this.#options.claims.remove(job.running);
     // Also one whose end had to be given up.
     this.#options.onCompleted(job.running);
     log.debug?.(`Finished ${record.id} of ${nameOf(job.claim)}: ${record.status}`);

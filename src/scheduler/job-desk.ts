@@ -2,11 +2,10 @@
  * What becomes of claims: each is judged, started without being waited for, and handed on when its job has ended.
  * Nothing here decides when a slot is due, how a job does its work, or how its end is written (ended-jobs.ts).
  */
-import type { JobRecord } from "../state/jobs/job-log.js";
 import { ScheduleMap } from "../state/schedule-map.js";
 import type { Claim, ScheduleKey } from "../state/state-store.js";
 import type { RunnerResult } from "./agent.js";
-import type { ClaimHolder, ClaimKeeper } from "./claim-keeper.js";
+import type { ClaimKeeper } from "./claim-keeper.js";
 import { judgeClaim } from "./claim-verdict.js";
 import { EndedJob } from "./ended-job.js";
 import { EndedJobs } from "./ended-jobs.js";
@@ -14,12 +13,18 @@ import { JobRecords } from "./job-records.js";
 import { failureOf, outcomeOf, type RunOutcome } from "./run-record.js";
 import type { Planner } from "./planner.js";
 import { isPromiseLike } from "./promise-like.js";
-import type { RosterEntry } from "./roster.js";
 import { RunningJob } from "./running-job.js";
 import { nameOf, type SchedulerContext } from "./scheduler-context.js";
 
 /** Runs a job to its end. Throwing is failing. */
 export type ExecuteJob = (job: RunningJob) => Promise<RunnerResult | void> | RunnerResult | void;
+
+interface JobEnd {
+  readonly job: RunningJob;
+  readonly outcome: RunOutcome;
+  /** On the monotonic clock. */
+  readonly finishedMs: number;
+}
 
 export class JobDesk {
   readonly #context: SchedulerContext;
@@ -73,29 +78,38 @@ export class JobDesk {
 
   /**
    * Starts what is to be run of these claims, for as long as `mayStart`: a job of them may be what stops the scheduler.
-   * The jobs come first: what is to be written about them can wait.
+   * The jobs come first: what is to be written about them can wait, also about those that end at once.
    */
   start(claims: readonly Claim[], mayStart: () => boolean): RunningJob[] {
+    const { clock, roster } = this.#context;
     const started: RunningJob[] = [];
+    const ends: JobEnd[] = [];
+    let nowMs = clock.monotonic();
     for (const claim of claims) {
-      this.#claims.hold(claim);
       const running = this.#running.get(claim);
       if (running?.isCompleting === false && running.mayGoOnUnder(claim)) {
         this.#goOnUnder(running, claim);
         continue;
       }
-      const entry = mayStart() ? this.#context.roster.find(claim) : undefined;
+      const entry = mayStart() ? roster.find(claim) : undefined;
       if (entry === undefined) {
         void this.#giveBack(claim);
         continue;
       }
       const verdict = judgeClaim(claim, entry.schedule);
-      if (verdict.action === "run") started.push(this.#launch(claim, entry, verdict.source ?? null));
-      else {
-        const missed = verdict.action === "miss" ? { ...verdict, slot: claim.slot } : undefined;
-        void this.#settle({ claim }, () => this.#planner.dropClaimed(claim, missed));
+      if (verdict.action !== "run") {
+        void this.#drop(claim, verdict.action === "miss" ? verdict : undefined);
+        continue;
       }
+      const job = new RunningJob(claim, entry, verdict.source ?? null, nowMs);
+      this.#admit(job);
+      started.push(job);
+      const outcome = this.#run(job);
+      // The end of this one, if it has ended, and the start of the next.
+      nowMs = clock.monotonic();
+      if (outcome !== undefined) ends.push({ job, outcome, finishedMs: nowMs });
     }
+    this.#end(ends);
     this.#tellStarted(started);
     return started;
   }
@@ -105,7 +119,6 @@ export class JobDesk {
     this.#context.log.warn(
       `${running.id} of ${nameOf(claim)} was not renewed in time: it goes on under another claim.`,
     );
-    this.#claims.letGo(running.claim);
     running.claim = claim;
   }
 
@@ -133,14 +146,11 @@ export class JobDesk {
     }
   }
 
-  #launch(claim: Claim, { agent, schedule }: RosterEntry, source: JobRecord["source"]): RunningJob {
-    const startedMs = this.#context.clock.monotonic();
-    const running = new RunningJob(claim, { agent, schedule, source, startedMs });
-    this.#running.set(claim, running);
+  #admit(job: RunningJob): void {
+    this.#claims.add(job);
+    this.#running.set(job.claim, job);
     this.#size++;
     this.#startCount++;
-    this.#run(running);
-    return running;
   }
 
   #tellStarted(started: readonly RunningJob[]): void {
@@ -152,44 +162,38 @@ export class JobDesk {
     }
   }
 
-  /** A job that has ended at once costs no promise: what is written of it waits for its start in any case. */
-  #run(running: RunningJob): void {
-    let result: ReturnType<ExecuteJob>;
+  /** Its outcome, if it has ended at once: that costs no promise. */
+  #run(job: RunningJob): RunOutcome | undefined {
     try {
-      result = this.#execute(running);
+      const result = this.#execute(job);
+      if (!isPromiseLike(result)) return this.#outcomeOf(job, result);
+      void this.#runOn(job, result);
+      return undefined;
     } catch (error) {
-      this.#fail(running, error);
-      return;
+      return failureOf(error, job.isAborted);
     }
-    if (isPromiseLike(result))
-      void Promise.resolve(result).then(
-        (later) => this.#succeed(running, later),
-        (error: unknown) => this.#fail(running, error),
-      );
-    else this.#succeed(running, result);
+  }
+
+  async #runOn(job: RunningJob, result: PromiseLike<RunnerResult | void>): Promise<void> {
+    let outcome: RunOutcome;
+    try {
+      outcome = this.#outcomeOf(job, await result);
+    } catch (error) {
+      outcome = failureOf(error, job.isAborted);
+    }
+    this.#end([{ job, outcome, finishedMs: this.#context.clock.monotonic() }]);
   }
 
   /** The job has come to its end, which may still say that it failed. */
-  #succeed(running: RunningJob, result: RunnerResult | void): void {
-    const { claim } = running;
-    let outcome: RunOutcome;
-    try {
-      if (result?.skipReason !== undefined) this.#planner.skip(claim, result.skipReason, claim.slot);
-      outcome = outcomeOf(result);
-    } catch (error) {
-      this.#fail(running, error);
-      return;
-    }
-    this.#end(running, outcome);
+  #outcomeOf({ claim }: RunningJob, result: RunnerResult | void): RunOutcome {
+    if (result?.skipReason !== undefined) this.#planner.skip(claim, result.skipReason, claim.slot);
+    return outcomeOf(result);
   }
 
-  #fail(running: RunningJob, error: unknown): void {
-    this.#end(running, failureOf(error, running.isAborted));
-  }
-
-  #end(running: RunningJob, outcome: RunOutcome): void {
-    const { clock } = this.#context;
-    this.#ended.add(new EndedJob(running, outcome, clock.now(), clock.monotonic()));
+  #end(ends: readonly JobEnd[]): void {
+    const finishedAt = this.#context.clock.now();
+    for (const { job, outcome, finishedMs } of ends)
+      this.#ended.add(new EndedJob(job, outcome, finishedAt, finishedMs));
   }
 
   #forget(running: RunningJob): void {
@@ -202,10 +206,20 @@ export class JobDesk {
 
   /** A claim that came too late to be started leaves its slot due. */
   #giveBack(claim: Claim): Promise<void> {
-    return this.#settle({ claim }, () => this.#context.store.release(claim));
+    return this.#settle(claim, () => this.#context.store.release(claim));
   }
 
-  async #settle(holder: ClaimHolder, write: () => Promise<unknown>): Promise<void> {
+  #drop(
+    claim: Claim,
+    miss: { readonly lateMs: number; readonly graceMs: number } | undefined,
+  ): Promise<void> {
+    const missed = miss === undefined ? undefined : { ...miss, slot: claim.slot };
+    return this.#settle(claim, () => this.#planner.dropClaimed(claim, missed));
+  }
+
+  async #settle(claim: Claim, write: () => Promise<unknown>): Promise<void> {
+    const holder = { claim, place: -1 };
+    this.#claims.add(holder);
     await this.#claims.settle(holder, write);
     this.#onFreed();
   }

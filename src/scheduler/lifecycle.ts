@@ -19,7 +19,7 @@ interface Parts {
   readonly jobs: JobDesk;
   readonly checker: Checker;
   /** Answers how long to sleep, in milliseconds, and does not throw. */
-  readonly pass: () => Promise<number>;
+  readonly pass: () => number | Promise<number>;
 }
 
 export class Lifecycle {
@@ -27,7 +27,7 @@ export class Lifecycle {
   readonly #claims: ClaimKeeper;
   readonly #jobs: JobDesk;
   readonly #checker: Checker;
-  readonly #pass: () => Promise<number>;
+  readonly #pass: () => number | Promise<number>;
   #status: SchedulerStatus = "stopped";
   /** Whether the store is open: also after a stop that did not wait, until the last job has ended. */
   #isOpen = false;

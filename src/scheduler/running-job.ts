@@ -3,6 +3,8 @@ import type { JobRecord } from "../state/jobs/job-log.js";
 import type { ScheduleState } from "../state/schedule-state.js";
 import type { Claim } from "../state/state-store.js";
 import type { Agent, AgentSchedule } from "./agent.js";
+import type { ClaimHolder } from "./claim-keeper.js";
+import type { RosterEntry } from "./roster.js";
 import { startRecord } from "./run-record.js";
 
 /** What a host is told that runs the job itself. */
@@ -18,11 +20,10 @@ export interface TriggerInfo {
   readonly signal: AbortSignal;
 }
 
-export class RunningJob implements TriggerInfo {
+export class RunningJob implements TriggerInfo, ClaimHolder {
   /** What it runs under: another than it was started with, when that was not renewed in time. */
   claim: Claim;
-  readonly agent: Agent;
-  readonly schedule: AgentSchedule;
+  place = -1;
   /** On the monotonic clock. */
   readonly startedMs: number;
   /** While its start is being recorded. */
@@ -36,17 +37,26 @@ export class RunningJob implements TriggerInfo {
   /** Whether its place has been given to others. */
   isGone = false;
   readonly #startedUnder: Claim;
+  readonly #entry: RosterEntry;
+  /** Why it was started. */
   readonly #source: JobRecord["source"];
   #job: JobRecord | undefined = undefined;
   #controller: AbortController | undefined = undefined;
 
-  constructor(claim: Claim, { agent, schedule, source, startedMs }: StartedJob) {
+  constructor(claim: Claim, entry: RosterEntry, source: JobRecord["source"], startedMs: number) {
     this.claim = claim;
-    this.agent = agent;
-    this.schedule = schedule;
     this.startedMs = startedMs;
     this.#startedUnder = claim;
+    this.#entry = entry;
     this.#source = source;
+  }
+
+  get agent(): Agent {
+    return this.#entry.agent;
+  }
+
+  get schedule(): AgentSchedule {
+    return this.#entry.schedule;
   }
 
   get id(): string {
@@ -90,13 +100,4 @@ export class RunningJob implements TriggerInfo {
     this.#controller ??= new AbortController();
     this.#controller.abort(new DOMException(reason, "AbortError"));
   }
-}
-
-interface StartedJob {
-  readonly agent: Agent;
-  readonly schedule: AgentSchedule;
-  /** Why it was started. */
-  readonly source: JobRecord["source"];
-  /** On the monotonic clock. */
-  readonly startedMs: number;
 }

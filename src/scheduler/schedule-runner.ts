@@ -135,7 +135,7 @@ function execute(
       `Agent ${agent.name} cannot run jobs: give it a run function, or the scheduler a jobExecutor or onTrigger`,
       { code: "INVALID_ARGUMENT" },
     );
-  const about = new AgentJob(info, options, { prompt, workItem });
+  const about = new AgentJob(info, options, prompt, workItem);
   try {
     const answer = agent.run(about);
     // What has ended and written nothing leaves nothing to wait for.
@@ -172,15 +172,10 @@ class AgentJob implements Job {
   readonly #options: RunScheduleOptions;
   #output: LazyOutput | undefined;
 
-  constructor(
-    info: RunningJob,
-    options: RunScheduleOptions,
-    { prompt, workItem }: { readonly prompt: string; readonly workItem: WorkItem | undefined },
-  ) {
-    const { id, agent, scheduleName } = info;
-    this.jobId = id;
-    this.agent = agent;
-    this.schedule = scheduleName;
+  constructor(info: RunningJob, options: RunScheduleOptions, prompt: string, workItem: WorkItem | undefined) {
+    this.jobId = info.id;
+    this.agent = info.agent;
+    this.schedule = info.scheduleName;
     this.prompt = prompt;
     this.workItem = workItem;
     this.#info = info;

@@ -5,7 +5,6 @@
 import { type Instant, systemClock, unrefClock } from "../clock.js";
 import { consoleLogger, guarded } from "../logger.js";
 import { systemRandom } from "../random.js";
-import { StateLockedError } from "../state/errors.js";
 import { FileStore } from "../state/file-store.js";
 import type { ScheduleKey, StateStore } from "../state/state-store.js";
 import type { Agent } from "./agent.js";
@@ -16,6 +15,7 @@ import { EventHub, type SchedulerEvent, type SchedulerListener } from "./events.
 import { JobDesk } from "./job-desk.js";
 import { jobExecution } from "./job-execution.js";
 import { Lifecycle } from "./lifecycle.js";
+import { Passes } from "./passes.js";
 import { Planner } from "./planner.js";
 import { type FleetDefaults, Roster } from "./roster.js";
 import { type HintOptions, ScheduleControls, unknownSchedule } from "./schedule-controls.js";
@@ -40,13 +40,10 @@ export class Scheduler implements AsyncDisposable {
   readonly #jobs: JobDesk;
   readonly #checker: Checker;
   readonly #controls: ScheduleControls;
+  readonly #passes: Passes;
   readonly #lifecycle: Lifecycle;
   #startedAt: Date | undefined;
-  #lastCheckAt: Date | undefined;
-  #checkCount = 0;
   #startCountBefore = 0;
-  /** What made the last pass fail. */
-  #trouble: string | undefined;
 
   constructor(options: SchedulerOptions = {}) {
     this.#options = options;
@@ -75,11 +72,16 @@ export class Scheduler implements AsyncDisposable {
       maxConcurrent: options.maxConcurrent ?? Infinity,
     });
     this.#controls = new ScheduleControls(this.#context, planner);
+    const { onTick } = options;
+    this.#passes = new Passes(this.#context, this.#checker, {
+      onPassed: onTick && (() => onTick(this.getState())),
+      onTakenOver: () => void this.#giveUp(),
+    });
     this.#lifecycle = new Lifecycle(this.#context, {
       claims,
       jobs: this.#jobs,
       checker: this.#checker,
-      pass: () => this.#pass(),
+      pass: () => this.#passes.run(),
     });
   }
 
@@ -122,9 +124,9 @@ export class Scheduler implements AsyncDisposable {
     return {
       status: this.#lifecycle.status,
       startedAt: this.#startedAt,
-      checkCount: this.#checkCount,
+      checkCount: this.#passes.count,
       triggerCount: this.#jobs.startCount - this.#startCountBefore,
-      lastCheckAt: this.#lastCheckAt,
+      lastCheckAt: this.#passes.lastAt,
     };
   }
 
@@ -201,58 +203,19 @@ export class Scheduler implements AsyncDisposable {
     const { clock, events, log } = this.#context;
     const startedAt = clock.now();
     this.#startedAt = startedAt;
-    this.#checkCount = 0;
+    this.#passes.reset();
     this.#startCountBefore = this.#jobs.startCount;
-    this.#lastCheckAt = undefined;
-    this.#trouble = undefined;
     log.info(`Scheduler started with ${agents.size} agents.`);
     events.emit("scheduler:started", { startedAt });
   }
 
-  async #pass(): Promise<number> {
-    const { clock, checkInterval } = this.#context;
-    this.#checkCount++;
-    this.#lastCheckAt = clock.now();
-    let sleepMs = checkInterval;
-    try {
-      sleepMs = await this.#checker.check();
-      this.#trouble = undefined;
-    } catch (error) {
-      this.#notePassFailure(error);
-    }
-    void this.#tick();
-    return sleepMs;
-  }
-
-  /** A pass that fails as the one before did is no news. */
-  #notePassFailure(error: unknown): void {
-    const message = messageOf(error);
-    if (message !== this.#trouble) this.#report("Error during schedule check", error);
-    this.#trouble = message;
-    if (!(error instanceof StateLockedError)) return;
-    // Another owns the state now: whatever is done from here on would count for nothing.
-    this.#jobs.cancelAll("Another scheduler has taken over");
-    void this.#giveUp();
-  }
-
   async #giveUp(): Promise<void> {
+    this.#jobs.cancelAll("Another scheduler has taken over");
     try {
       await this.stop({ waitForJobs: false });
     } catch (error) {
-      this.#report("Could not stop", error);
+      reportError(this.#context, "Could not stop", error);
     }
-  }
-
-  async #tick(): Promise<void> {
-    try {
-      await this.#options.onTick?.(this.getState());
-    } catch (error) {
-      this.#report("onTick failed", error);
-    }
-  }
-
-  #report(what: string, cause: unknown): void {
-    reportError(this.#context, what, cause);
   }
 
   #roster(agents: readonly Agent[]): Roster {

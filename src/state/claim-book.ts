@@ -45,6 +45,8 @@ export interface TakenSlots {
 /** What a look at all that is due finds. */
 interface Look {
   readonly now: Date;
+  /** The same on the monotonic clock. */
+  readonly takenMs: number;
   readonly limit: number;
   readonly ready: Claim[];
   readonly claims: TakenClaim[];
@@ -103,7 +105,7 @@ export class ClaimBook {
     const now = this.#clock.now();
     const nowMs = now.getTime();
     const expired = this.#endLeases(askedMs);
-    const look: Look = { now, limit, ready: [], claims: [] };
+    const look: Look = { now, takenMs: this.#clock.monotonic(), limit, ready: [], claims: [] };
     const lined: Entry[] = [];
     for (let due = this.#order.first; due !== undefined && due.dueMs <= nowMs; due = this.#order.first) {
       this.#takeWaiting(look, due);
@@ -154,6 +156,11 @@ export class ClaimBook {
     if (entry.standsIn !== "reserved") return;
     this.#order.remove(entry);
     this.#order.place(entry);
+  }
+
+  /** Whether any claim is held, whose lease may end. */
+  get hasClaims(): boolean {
+    return this.#living.size > 0;
   }
 
   /** Whether a job runs under this token, so that a state which names it tells the truth. */
@@ -244,7 +251,7 @@ export class ClaimBook {
     }
   }
 
-  #claim(entry: Entry, { now, ready, claims }: Look): void {
+  #claim(entry: Entry, { now, takenMs, ready, claims }: Look): void {
     const { agent, reserved, seenMs = now.getTime() } = entry;
     // Never later than now, also where the clock was set back meanwhile: that would be lateness.
     const seenAt = seenMs >= now.getTime() ? now : new Date(seenMs);
@@ -252,11 +259,11 @@ export class ClaimBook {
       reserved.claim.seenAt = seenAt;
       reserved.claim.claimedAt = now;
       ready.push(reserved.claim);
-      return this.#hold(entry, reserved);
+      return this.#hold(entry, reserved, takenMs);
     }
     const claim = this.#newClaims.make(entry, { seenAt, claimedAt: now });
     claims.push(claim);
-    this.#hold(entry, { claim, agent, entry, leaseEndsMs: Infinity, isEnding: false });
+    this.#hold(entry, { claim, agent, entry, leaseEndsMs: Infinity, isEnding: false }, takenMs);
   }
 
   #reserve(entry: Entry): TakenClaim {
@@ -266,12 +273,12 @@ export class ClaimBook {
     return claim;
   }
 
-  #hold(entry: Entry, living: LivingClaim): void {
+  #hold(entry: Entry, living: LivingClaim, takenMs?: number): void {
     const { agent } = entry;
     this.#order.remove(entry);
     entry.reserved = undefined;
     entry.heldBy = living;
-    this.#living.add(living);
+    this.#living.add(living, takenMs);
     agent.running++;
     this.#order.noteCapacity(agent);
   }

@@ -157,9 +157,14 @@ export class FileStore extends StoreBase {
   }
 
   /** Costs one `stat` while the file stays the same. */
-  protected async refresh(): Promise<void> {
+  protected refresh(): Promise<void> {
     this.#requireOpen();
-    await this.#file.refresh();
+    return this.#file.refresh();
+  }
+
+  protected glance(): boolean {
+    this.#owner?.stir();
+    return this.#owner?.isHeld === true && this.#closing === undefined && this.#file.isUpToDate();
   }
 
   protected known({ agent, schedule }: ScheduleKey): Partial<ScheduleState> {
@@ -190,6 +195,7 @@ export class FileStore extends StoreBase {
       this.#clock.adopt(clock);
       await makePrivateDirectory(this.#disk, this.#stateDir);
       this.#owner = await OwnerLock.take(this.#disk, join(this.#stateDir, "owner.lock"), this.#realClock);
+      await this.#file.lookOften();
       this.#log.reopen();
       await this.recover();
       await this.#log.recover();
@@ -202,7 +208,7 @@ export class FileStore extends StoreBase {
 
   async #closeAfter(opening: Promise<void> | undefined): Promise<void> {
     await opening?.catch(() => {});
-    if (this.#owner !== undefined) await this.endReservations((operation) => this.#commits.add(operation));
+    if (this.#owner !== undefined) await this.free((operation) => this.#commits.add(operation));
     await this.#commits.settled();
     try {
       await this.#log.close();

@@ -30,8 +30,9 @@ export class Leases<Held extends Leased> {
     this.#leaseMs = leaseMs;
   }
 
-  add(held: Held): void {
-    held.leaseEndsMs = this.#clock.monotonic() + this.#leaseMs;
+  /** `nowMs` on the monotonic clock. */
+  add(held: Held, nowMs: number = this.#clock.monotonic()): void {
+    held.leaseEndsMs = nowMs + this.#leaseMs;
     this.#byToken.set(held.claim.token, held);
     this.#firstEndMs = Math.min(this.#firstEndMs, held.leaseEndsMs);
   }
@@ -40,6 +41,10 @@ export class Leases<Held extends Leased> {
   find({ token, agent, schedule }: ClaimToken): Held | undefined {
     const living = this.#byToken.get(token);
     return living?.claim.agent === agent && living.claim.schedule === schedule ? living : undefined;
+  }
+
+  get size(): number {
+    return this.#byToken.size;
   }
 
   has(token: string): boolean {

@@ -42,11 +42,15 @@ export class MemoryStore extends StoreBase {
   }
 
   async close(): Promise<void> {
-    if (this.#isOpen) await this.endReservations((operation) => this.commit(operation));
+    if (this.#isOpen) await this.free((operation) => this.commit(operation));
     this.#isOpen = false;
   }
 
   protected async refresh(): Promise<void> {}
+
+  protected glance(): boolean {
+    return this.#isOpen;
+  }
 
   protected known({ agent, schedule }: ScheduleKey): Partial<ScheduleState> {
     return this.#states.get(agent)?.get(schedule) ?? NO_FIELDS;

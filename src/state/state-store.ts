@@ -134,6 +134,11 @@ export interface StateStore extends AsyncDisposable {
    * without what a `claimDue` at that time has seen and left waiting.
    */
   nextDueAt(lookedAt?: Date): Promise<Date | undefined>;
+  /**
+   * How many milliseconds pass before `claimDue` can find anything, or anything else to do, as far as can be told without
+   * waiting: 0 when it has to be asked. A store that cannot tell leaves it out.
+   */
+  idleMs?(): number;
   /** Calls back when somebody else has changed the state of schedules. Answers how to stop it. */
   onChange(listener: (changes: readonly OutsideChange[]) => void): () => void;
   readonly jobs: JobLog;

@@ -26,6 +26,7 @@ import {
   SeenDraft,
   type StateOperation,
 } from "./state-operation.js";
+import { OutsideListeners } from "./outside-listeners.js";
 import { wholeState } from "./whole-state.js";
 import type {
   Claim,
@@ -57,12 +58,13 @@ export abstract class StoreBase implements StateStore {
   readonly #clock: StoreClock;
   readonly #logger: Logger;
   readonly #book: ClaimBook;
-  readonly #listeners = new Set<(changes: readonly OutsideChange[]) => void>();
+  readonly #listeners: OutsideListeners;
 
   constructor({ clock, logger, leaseMs }: StoreBaseOptions) {
     this.leaseMs = leaseMs;
     this.#clock = clock;
     this.#logger = logger;
+    this.#listeners = new OutsideListeners(logger);
     const ids = new JobIds(systemRandom);
     this.#book = new ClaimBook(clock, leaseMs, (at) => ids.next(at));
   }
@@ -72,6 +74,8 @@ export abstract class StoreBase implements StateStore {
 
   /** Brings what is known up to date, where others may have changed it. */
   protected abstract refresh(): Promise<void>;
+  /** Looks without waiting: whether this store owns its states and what is known is up to date, as far as can be told so. */
+  protected abstract glance(): boolean;
   /** What is known of a schedule, without waiting. */
   protected abstract known(key: ScheduleKey): Partial<ScheduleState>;
   protected abstract knownSchedules(agent: string): Iterable<readonly [string, Partial<ScheduleState>]>;
@@ -135,7 +139,7 @@ export abstract class StoreBase implements StateStore {
     await this.refresh();
     const { ready, claims, skipped, expired, withdrawn } = this.#book.take(limit, askedMs);
     if (expired.length > 0) await this.#endExpired(expired);
-    if (withdrawn.length > 0) void this.#free((operation) => this.commit(operation), withdrawn);
+    if (withdrawn.length > 0) void this.free((operation) => this.commit(operation), withdrawn);
     return { claims: ready.length > 0 ? ready : await this.#record(claims), skipped };
   }
 
@@ -184,25 +188,25 @@ export abstract class StoreBase implements StateStore {
     return isHeld === true;
   }
 
+  idleMs(): number {
+    if (!this.glance() || this.#book.hasClaims) return 0;
+    const dueMs = this.#book.nextDueMs();
+    return dueMs === undefined ? Infinity : Math.max(0, dueMs - this.#clock.now().getTime());
+  }
+
   async nextDueAt(lookedAt?: Date): Promise<Date | undefined> {
     const dueMs = this.#book.nextDueMs(lookedAt?.getTime());
     return dueMs === undefined ? undefined : new Date(dueMs);
   }
 
   onChange(listener: (changes: readonly OutsideChange[]) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   /** Frees what an owner that died left running. */
   protected recover(): Promise<void> {
     this.#book.endAll();
     return this.commit(new RecoverOperation(() => this.#clock.now()));
-  }
-
-  /** Before ownership is given up: what was reserved and did not run was not interrupted. */
-  protected async endReservations(commit: (operation: StateOperation) => Promise<void>): Promise<void> {
-    await this.#free(commit);
   }
 
   /** What is true of a stored state, as far as can be known: only an owner knows which claims are held. */
@@ -219,13 +223,7 @@ export abstract class StoreBase implements StateStore {
   protected noteOutsideChanges(changes: readonly OutsideChange[]): void {
     if (changes.length === 0) return;
     this.noteChanges(changes);
-    for (const listener of this.#listeners) {
-      try {
-        listener(changes);
-      } catch (error) {
-        this.#logger.error(`A listener to outside changes threw: ${String(error)}`);
-      }
-    }
+    this.#listeners.tell(changes);
   }
 
   /** Makes claims durable, and answers those that nothing speaks against by now. */
@@ -267,7 +265,7 @@ export abstract class StoreBase implements StateStore {
 
   /** Claims that nobody renewed leave a state that says running, and a job whose end nobody will report. */
   async #endExpired(expired: readonly TakenClaim[]): Promise<void> {
-    await this.#free((operation) => this.commit(operation), expired);
+    await this.free((operation) => this.commit(operation), expired);
     for (const { agent, schedule, jobId } of expired) {
       const error = "its claim was not renewed in time";
       try {
@@ -284,8 +282,11 @@ export abstract class StoreBase implements StateStore {
     return { apply: (draft) => operation.apply(new SeenDraft(draft, this.#isHeld)) };
   }
 
-  /** Does not reject: a claim that nobody holds is not taken for one, whatever the states say. Another owner frees it too. */
-  async #free(
+  /**
+   * Frees what nobody runs: those of `keys`, or all, before ownership is given up, as what was reserved was not interrupted.
+   * Does not reject: a claim that nobody holds is not taken for one, whatever the states say. Another owner frees it too.
+   */
+  protected async free(
     commit: (operation: StateOperation) => Promise<void>,
     keys?: readonly ScheduleKey[],
   ): Promise<void> {

@@ -10,7 +10,7 @@ const [, , path, file, enough] = process.argv;
 const dieSometimes = () => Math.random() < 0.06 && process.kill(process.pid, "SIGKILL");
 
 for (let number = 0; number < Number(enough);) {
-  const lock = await takeLock({ disk, clock: systemClock, path, silenceMs: 4_000 });
+  const lock = await takeLock({ disk, clock: systemClock, path });
   dieSometimes();
   number = Number(readFileSync(file, "utf8")) + 1;
   await setTimeout(Math.random() * 2);

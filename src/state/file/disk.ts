@@ -1,10 +1,11 @@
 /** The file system as the state layer uses it, passed in so that a test can make any single step fail. */
+import { lstatSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import * as fs from "node:fs/promises";
 import { dirname } from "node:path";
 import { type FileOperation, StateFileError } from "../errors.js";
 
-export type Disk = Pick<
+type PatientDisk = Pick<
   typeof fs,
   | "chmod"
   | "copyFile"
@@ -15,11 +16,17 @@ export type Disk = Pick<
   | "readdir"
   | "rename"
   | "rm"
+  | "statfs"
   | "unlink"
   | "utimes"
 >;
 
-export const nodeDisk: Disk = fs;
+export interface Disk extends PatientDisk {
+  /** Keeps the whole process waiting: only for disks that answer at once. */
+  lstatSync: typeof lstatSync;
+}
+
+export const nodeDisk: Disk = { ...fs, lstatSync };
 
 /** The code of a system error: "ENOENT". */
 export function errorCode(error: unknown): string | undefined {

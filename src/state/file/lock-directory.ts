@@ -17,8 +17,6 @@ export interface LockOptions {
   readonly clock: Clock;
   /** The directory that is the lock. */
   readonly path: string;
-  /** How long a holder that may be alive can go without a sign of life before the lock is taken from it. */
-  readonly silenceMs: number;
   /** What the file of the lock says. */
   readonly content?: string | undefined;
   /** Called when the present holder has given a sign of life; may throw to give up waiting. */
@@ -32,8 +30,12 @@ export interface HeldLock {
   readonly handle: FileHandle;
 }
 
-/** Well within half of any silence that costs a lock, and seldom: it is most of what an idle scheduler costs. */
-const SIGN_OF_LIFE_MS = 1_900;
+/** How long a holder that may be alive can go without a sign of life before it loses its lock: nobody is to wait 5 s. */
+const LONGEST_SILENCE_MS = 4_300;
+/** Two in any silence, and seldom: waking up is most of what an idle scheduler costs. */
+const SIGN_OF_LIFE_MS = 2_100;
+/** Who is awake anyway after this long gives the sign then: every second one who looks once a second. */
+const SHORTEST_REST_MS = 1_500;
 const TAKEN = new Set(["ENOTEMPTY", "EEXIST"]);
 const LONGEST_PAUSE_MS = 20;
 
@@ -68,6 +70,8 @@ export class SignOfLife {
   readonly #onLost: () => void;
   #isEnded = false;
   #callOff: () => void = () => {};
+  /** When the rest began that ends with the next sign. */
+  #restsSinceMs = Infinity;
 
   constructor(
     { file }: HeldLock,
@@ -85,12 +89,22 @@ export class SignOfLife {
     this.#callOff();
   }
 
+  /** To be called by who is awake: it gives the next sign now, if that is not far off. */
+  showEarly(): void {
+    const restedMs = this.#options.clock.monotonic() - this.#restsSinceMs;
+    if (restedMs < SHORTEST_REST_MS) return;
+    this.#callOff();
+    void this.#show();
+  }
+
   #rest(): void {
+    this.#restsSinceMs = this.#options.clock.monotonic();
     this.#callOff = wakeAfter(this.#options.clock, SIGN_OF_LIFE_MS, () => void this.#show());
   }
 
   async #show(): Promise<void> {
     const { clock, disk } = this.#options;
+    this.#restsSinceMs = Infinity;
     try {
       await disk.utimes(this.#file, clock.now(), clock.now());
     } catch (error) {
@@ -213,14 +227,14 @@ class HolderWatch {
 
   /** The signs of those that may be alive; the files of the others are removed. */
   async #look(): Promise<Map<string, SeenSign>> {
-    const { disk, path, clock, silenceMs } = this.#options;
+    const { disk, path, clock } = this.#options;
     const seen = new Map<string, SeenSign>();
     for (const name of (await unless(["ENOENT"], disk.readdir(path))) ?? []) {
       const file = join(path, name);
       const signer = signerOf(name.split(".", 1)[0] ?? "");
       const isDead = signer !== undefined && lifeOf(signer) === "dead";
       const last = isDead ? undefined : await this.#signOf(file);
-      if (last !== undefined && clock.monotonic() - last.seenMs < silenceMs) seen.set(file, last);
+      if (last !== undefined && clock.monotonic() - last.seenMs < LONGEST_SILENCE_MS) seen.set(file, last);
       else await unless(["ENOENT"], disk.unlink(file));
     }
     return seen;

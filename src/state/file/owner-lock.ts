@@ -9,8 +9,6 @@ import { StateLockedError, type StateOwner } from "../errors.js";
 import { type HeldLock, releaseLock, SignOfLife, sweepPrepared, takeLock } from "./lock-directory.js";
 import { isFields } from "./state-text.js";
 
-/** Two missed signs of life, so that a takeover takes less than 5 s. */
-const SILENCE_MS = 4_000;
 const TAKEN_OVER = "was taken over while this process gave no sign of life";
 
 export class OwnerLock {
@@ -37,8 +35,18 @@ export class OwnerLock {
       throw lockedBy(path, await readOwner(disk, file), "is in use");
     };
     const content = `${JSON.stringify(owner)}\n`;
-    const lock = await takeLock({ disk, clock, path, silenceMs: SILENCE_MS, content, onHeld });
+    const lock = await takeLock({ disk, clock, path, content, onHeld });
     return new OwnerLock(disk, path, lock, clock);
+  }
+
+  /** As far as is known. */
+  get isHeld(): boolean {
+    return !this.#isLost;
+  }
+
+  /** To be called by who is awake, which saves waking up to show that this process lives. */
+  stir(): void {
+    if (this.isHeld) this.#alive.showEarly();
   }
 
   /** Throws a StateLockedError when it is known that another process took this one for dead. */

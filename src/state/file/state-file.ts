@@ -10,6 +10,7 @@ import { attempt, closeQuietly, type Disk, makePrivateDirectory, unless } from "
 import { type FileVersion, identityOf, isSame, openRegular, replaceFile } from "./durable-file.js";
 import { StateFileError } from "../errors.js";
 import { keepDamaged } from "./keep-damaged.js";
+import { isLocal } from "./local-disk.js";
 import { releaseLock, SignOfLife, sweepPrepared, takeLock } from "./lock-directory.js";
 import { emptyDocument, type StateDocument } from "./state-document.js";
 import { readDocument } from "./read-document.js";
@@ -41,12 +42,11 @@ export type DocumentChange = (
   document: StateDocument,
 ) => Promise<NewDocument | undefined> | NewDocument | undefined;
 
-/** A holder that gives no sign of life for this long loses the lock, so that no one waits longer than 5 s. */
-const SILENCE_MS = 4_000;
 /** File systems count time in steps of up to two seconds. */
 const COARSEST_FILE_TIME_MS = 2_000;
 const DAMAGES_SHOWN = 10;
 const LOST_LOCKS = 5;
+const NOTHING_TO_DO: Promise<void> = Promise.resolve();
 
 export class StateFile {
   readonly #options: StateFileOptions;
@@ -63,6 +63,7 @@ export class StateFile {
   /** Looking and changing never overlap. */
   readonly #turns = new Turns();
   #looking: Promise<void> | undefined;
+  #canGlance = false;
 
   constructor(options: StateFileOptions) {
     this.#options = options;
@@ -77,13 +78,33 @@ export class StateFile {
     return this.#isDamaged;
   }
 
+  /** From now on, a look costs no waiting while the file stays the same, if its disk is one of this machine. */
+  async lookOften(): Promise<void> {
+    const { disk, path } = this.#options;
+    this.#canGlance = await isLocal(disk, dirname(path));
+  }
+
   /** Looks at the file, and reads it again if it is another one. Who asks while one look waits its turn shares it. */
   refresh(): Promise<void> {
+    if (this.isUpToDate()) return NOTHING_TO_DO;
     this.#looking ??= this.#turns.take(() => {
       this.#looking = undefined;
       return this.#look();
     });
     return this.#looking;
+  }
+
+  /** Whether the file is as it was when last looked at; `false` also where that cannot be told without waiting. */
+  isUpToDate(): boolean {
+    if (!this.#canGlance) return false;
+    const { disk, path } = this.#options;
+    try {
+      const stats = disk.lstatSync(path, { bigint: true, throwIfNoEntry: false });
+      return stats !== undefined && this.#isKnown(stats);
+    } catch {
+      // What is wrong is told by who looks properly.
+      return false;
+    }
   }
 
   /** Changes the document under the lock; durable when it resolves. `decide` is asked again when the lock was lost. */
@@ -118,6 +139,10 @@ export class StateFile {
     });
   }
 
+  #isKnown(stats: BigIntStats): boolean {
+    return this.#version !== undefined && isSame(identityOf(stats), this.#version.identity);
+  }
+
   async #look(): Promise<void> {
     const { disk, path } = this.#options;
     const stats = await attempt(path, "stat", unless(["ENOENT"], disk.lstat(path, { bigint: true })));
@@ -127,7 +152,7 @@ export class StateFile {
       if (this.#version === undefined) return;
       await this.#set(emptyDocument(), undefined);
     } else {
-      if (this.#version !== undefined && isSame(identityOf(stats), this.#version.identity)) return;
+      if (this.#isKnown(stats)) return;
       requireFile(path, stats);
       await this.#read();
     }
@@ -141,7 +166,7 @@ export class StateFile {
     const { disk, path, realClock } = this.#options;
     // What takes long to read is read before others have to wait for it.
     await this.#look();
-    const lock = await takeLock({ disk, clock: realClock, path: `${path}.lock`, silenceMs: SILENCE_MS });
+    const lock = await takeLock({ disk, clock: realClock, path: `${path}.lock` });
     const alive = new SignOfLife(lock, { clock: realClock, disk });
     let isKept = false;
     try {

@@ -1,0 +1,30 @@
+/** Who wants to hear of changes that somebody else has made. One that throws harms no other. */
+import type { Logger } from "../logger.js";
+import type { OutsideChange } from "./state-store.js";
+
+type OutsideListener = (changes: readonly OutsideChange[]) => void;
+
+export class OutsideListeners {
+  readonly #logger: Logger;
+  readonly #listeners = new Set<OutsideListener>();
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** Answers how to stop it. */
+  add(listener: OutsideListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  tell(changes: readonly OutsideChange[]): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(changes);
+      } catch (error) {
+        this.#logger.error(`A listener to outside changes threw: ${String(error)}`);
+      }
+    }
+  }
+}
