@@ -30,7 +30,7 @@ async function idle({ prepare }, { count, settleMs, windowMs, windows }) {
 }
 
 /** What a process costs that does on timers what an idle scheduler asks of the disk, and nothing else. */
-async function bareTimers(_, { windowMs }) {
+async function bareTimers(_, { settleMs, windowMs }) {
   const directory = await mkdtemp(join(tmpdir(), "rota-bench-"));
   const path = join(directory, "touched");
   await writeFile(path, "");
@@ -39,7 +39,7 @@ async function bareTimers(_, { windowMs }) {
     lstatSync(path, { bigint: true });
     if (++looks % 2 === 0) void utimes(path, new Date(), new Date());
   }, 1_000);
-  const costs = await watch({ settleMs: 0, windowMs, windows: 1 });
+  const costs = await watch({ settleMs, windowMs, windows: 1 });
   clearInterval(timer);
   await rm(directory, { recursive: true });
   return { idleMsPerSecond: costs };
