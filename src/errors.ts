@@ -19,6 +19,23 @@ export class RotaError<Code extends string = string> extends Error {
 }
 RotaError.prototype.name = "RotaError"; // not a field: `stack` is written before fields are
 
+const LONGEST_MESSAGE = 4_000;
+
+/** What an error says, whatever it was that was thrown. Does not throw, and is cut when long. */
+export function messageOf(error: unknown): string {
+  const message = textOf(error);
+  return message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)}…` : message;
+}
+
+function textOf(error: unknown): string {
+  try {
+    const said: unknown = error instanceof Error ? error.message : error;
+    return String(said);
+  } catch {
+    return "an error that cannot be shown";
+  }
+}
+
 const SHOWN_CHARACTERS = 80;
 
 /** A value as a message may carry it: text quoted, control characters escaped, cut when long; objects only named. */

@@ -76,11 +76,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "what a stop finds reserved counts as interrupted",
     edits: [
-      [
-        "state/memory-store.ts",
-        "if (this.#isOpen) await this.free",
-        "if (!this.#isOpen) await this.free",
-      ],
+      ["state/memory-store.ts", "if (this.#isOpen) await this.free", "if (!this.#isOpen) await this.free"],
     ],
     breaks: ["stop waits until all is recorded", "counters return to zero"],
   },

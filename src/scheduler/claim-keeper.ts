@@ -2,9 +2,10 @@
  * The claims that a scheduler holds, of running jobs and of slots that are being dropped: they are renewed while they
  * last, and ended by a write that is tried until it works.
  */
+import { messageOf } from "../errors.js";
 import { StateLockedError } from "../state/errors.js";
 import type { Claim } from "../state/state-store.js";
-import { messageOf, nameOf, reportTrouble, type SchedulerContext } from "./scheduler-context.js";
+import { nameOf, reportTrouble, type SchedulerContext } from "./scheduler-context.js";
 
 /** Whoever runs or drops a claimed slot. A job may go on under another claim than it began with. */
 export interface ClaimHolder {

@@ -1,7 +1,8 @@
 /** The passes of a scheduler: how many there were, what became of the last, and who is told of it. */
+import { messageOf } from "../errors.js";
 import { StateLockedError } from "../state/errors.js";
 import type { Checker } from "./checker.js";
-import { messageOf, reportError, type SchedulerContext } from "./scheduler-context.js";
+import { reportError, type SchedulerContext } from "./scheduler-context.js";
 
 export interface PassListeners {
   /** Called after each pass, if anybody wants to know. May throw or reject. */

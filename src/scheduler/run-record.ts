@@ -1,9 +1,9 @@
 /** What a job's record says at its start and at its end. Pure. */
+import { messageOf } from "../errors.js";
 import { isoText } from "../iso-time.js";
 import type { JobEndStatus, JobRecord } from "../state/jobs/job-log.js";
 import type { Claim } from "../state/state-store.js";
 import type { AgentSchedule, RunnerResult } from "./agent.js";
-import { messageOf } from "./scheduler-context.js";
 
 /** The record of a job that has ended. */
 export interface EndedRecord extends JobRecord {

@@ -2,13 +2,13 @@
  * One run of a schedule: its work item, its prompt, its execution, the report to where the work came from.
  * The state around the run, and when the next one is, are the scheduler's business.
  */
+import { messageOf } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { JobOutput } from "../state/jobs/job-log.js";
 import type { Agent, Job, RunnerResult } from "./agent.js";
 import { SchedulerError } from "./errors.js";
 import { isPromiseLike } from "./promise-like.js";
 import type { RunningJob, TriggerInfo } from "./running-job.js";
-import { messageOf } from "./scheduler-context.js";
 
 /** Runs jobs in whatever way it likes; throwing is failing. */
 export interface JobExecutor {

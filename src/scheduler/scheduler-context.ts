@@ -1,5 +1,6 @@
 /** What the parts of one scheduler share. */
 import type { Clock } from "../clock.js";
+import { messageOf } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { Random } from "../random.js";
 import type { ScheduleKey, StateStore } from "../state/state-store.js";
@@ -25,10 +26,6 @@ export function nameOf({ agent, schedule }: ScheduleKey): string {
 /** A text for both names that no other two have, for maps and sets. */
 export function keyText({ agent, schedule }: ScheduleKey): string {
   return JSON.stringify([agent, schedule]);
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Tells what went wrong with the scheduler itself, to the log and to listeners. */

@@ -3,6 +3,7 @@
  * waiting for it. What is due is the store's knowledge, when it is due next the governor's, how a job ends the job desk's.
  */
 import { type Instant, systemClock, unrefClock } from "../clock.js";
+import { messageOf } from "../errors.js";
 import { consoleLogger, guarded } from "../logger.js";
 import { systemRandom } from "../random.js";
 import { FileStore } from "../state/file-store.js";
@@ -28,7 +29,7 @@ import {
   type StopOptions,
   type TriggerResult,
 } from "./scheduler-options.js";
-import { messageOf, reportError, reportTrouble, type SchedulerContext } from "./scheduler-context.js";
+import { reportError, reportTrouble, type SchedulerContext } from "./scheduler-context.js";
 
 const DEFAULT_CHECK_INTERVAL_MS = 1_000;
 const DEFAULT_STATE_DIR = ".rota";

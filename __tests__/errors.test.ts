@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest";
+import { messageOf } from "../src/errors.js";
+
+describe("what an error says", () => {
+  it.each([
+    ["its message", new Error("disk full"), "disk full"],
+    ["a text that was thrown", "disk full", "disk full"],
+    ["that there was nothing", null, "null"],
+    ["a message that is none", Object.assign(new Error("x"), { message: 5 }), "5"],
+    ["what it can of an object without a prototype", Object.create(null), "an error that cannot be shown"],
+  ])("is %s", (_, error, message) => {
+    expect(messageOf(error)).toBe(message);
+  });
+
+  it("is something, also when reading it throws", () => {
+    const trap = Object.defineProperty(new Error("x"), "message", {
+      get() {
+        throw new Error("trap");
+      },
+    });
+    expect(messageOf(trap)).toBe("an error that cannot be shown");
+  });
+
+  it("is cut when it is long", () => {
+    expect(messageOf("x".repeat(1_000_000))).toHaveLength(4_001);
+  });
+});
