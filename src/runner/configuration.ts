@@ -1,0 +1,71 @@
+/**
+ * Reads the `runtime` of an agent, key by key, and refuses what cannot be with a RunnerError.
+ * A message names the key and never a value that may be secret.
+ */
+import { durationMs } from "../duration.js";
+import { quote } from "../errors.js";
+import { RunnerError } from "./errors.js";
+import type { RuntimeConfiguration } from "./runtime.js";
+
+export function invalidRuntime(message: string): RunnerError {
+  return new RunnerError(message, { code: "INVALID_RUNTIME" });
+}
+
+export function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A key that no runtime of the type has is a typing mistake. */
+export function refuseUnknownKeys(configuration: RuntimeConfiguration, known: readonly string[]): void {
+  for (const key of Object.keys(configuration))
+    if (key !== "type" && !known.includes(key))
+      throw invalidRuntime(
+        `The ${configuration.type} runtime has no ${quote(key)}, expected ${known.join(", ")}.`,
+      );
+}
+
+export function textAt(configuration: RuntimeConfiguration, key: string): string | undefined {
+  const value = configuration[key];
+  if (value === undefined || (typeof value === "string" && value !== "")) return value;
+  throw invalidRuntime(`The ${key} of a ${configuration.type} runtime is ${quote(value)}, expected text.`);
+}
+
+export function textsAt(configuration: RuntimeConfiguration, key: string): readonly string[] {
+  const value = configuration[key] ?? [];
+  if (isTexts(value)) return value;
+  throw invalidRuntime(
+    `The ${key} of a ${configuration.type} runtime is ${quote(value)}, expected a list of texts.`,
+  );
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((part) => typeof part === "string" && !part.includes("\0"));
+}
+
+/** Names and their texts; numbers and booleans become text. Values are not shown: they may be secret. */
+export function valuesAt(configuration: RuntimeConfiguration, key: string): Readonly<Record<string, string>> {
+  const given = configuration[key] ?? {};
+  const expected = "expected names and their texts";
+  if (!isFields(given))
+    throw invalidRuntime(
+      `The ${key} of a ${configuration.type} runtime is not a map, ${expected} (${key}: { NAME: value }).`,
+    );
+  const values: Record<string, string> = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean")
+      throw invalidRuntime(`${quote(name)} in the ${key} of a ${configuration.type} runtime is not text.`);
+    values[name] = String(value);
+  }
+  return values;
+}
+
+/** How many milliseconds a job may take; `undefined`: for ever. */
+export function timeoutMs(given: unknown, whose: string): number | undefined {
+  if (given === undefined || given === null) return undefined;
+  const ms = typeof given === "string" ? durationMs(given) : given;
+  if (typeof ms === "number" && ms > 0) return ms === Infinity ? undefined : ms;
+  throw new RunnerError(
+    `The timeout of ${whose} is ${quote(given)}, expected milliseconds above 0 or text such as "5m".`,
+    { code: "INVALID_ARGUMENT" },
+  );
+}

@@ -1,0 +1,17 @@
+/** What can be wrong with how an agent's jobs are to run. */
+import { RotaError } from "../errors.js";
+
+export type RunnerErrorCode =
+  /** No runtime of this type is registered. */
+  | "UNKNOWN_RUNTIME"
+  /** A runtime of this type is registered already. */
+  | "DUPLICATE_RUNTIME"
+  /** The configuration of a known runtime is wrong. */
+  | "INVALID_RUNTIME"
+  /** The agent does not say how its jobs run. */
+  | "NO_RUNTIME"
+  /** What a call was given makes no sense. */
+  | "INVALID_ARGUMENT";
+
+export class RunnerError extends RotaError<RunnerErrorCode> {}
+RunnerError.prototype.name = "RunnerError";
