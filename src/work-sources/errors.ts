@@ -8,6 +8,8 @@ export type WorkSourceErrorCode =
   | "DUPLICATE_WORK_SOURCE"
   /** The configuration of a known type is wrong. */
   | "INVALID_WORK_SOURCE"
+  /** Nobody has claimed an item of this id here. */
+  | "UNKNOWN_WORK_ITEM"
   /** The source refuses whoever asks: a token is missing, wrong, or may not do this. */
   | "WORK_SOURCE_FORBIDDEN"
   /** The source could not be reached, or gave no sensible answer. Later it may. */

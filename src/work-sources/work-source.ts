@@ -42,7 +42,12 @@ export interface ReleaseOptions {
 
 /** A claim on a work item, or why there is none. */
 export type WorkClaim =
-  | { readonly isClaimed: true; readonly item: WorkItem }
+  | {
+      readonly isClaimed: true;
+      readonly item: WorkItem;
+      /** When others may take it, unless it is renewed; a claim without it lasts until it is ended. */
+      readonly expiresAt?: Date | undefined;
+    }
   /** `taken`: another was faster, or has it. `gone`: it is no longer there, or no longer available. */
   | { readonly isClaimed: false; readonly reason: "taken" | "gone" };
 
@@ -68,6 +73,8 @@ export interface WorkSourceAdapter {
   completeWork(id: string, outcome: WorkOutcome): Promise<boolean>;
   /** Gives a claimed item back, for anybody to take, and answers whether its claim was still held. */
   releaseWork(id: string, options?: ReleaseOptions): Promise<boolean>;
+  /** Lets a claim last as long again from now, and answers whether it was still held. For claims that expire. */
+  renewWork?(id: string): Promise<boolean>;
   /** An item wherever it stands; `undefined` when it is unknown. */
   getWork(id: string): Promise<WorkItem | undefined>;
 }

@@ -1,0 +1,105 @@
+/** What happens when GitHub is slow or breaks, or the connection does. */
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../../src/clock.js";
+import { REPO } from "./fake-github.js";
+import { idOf, numbersOf, rejectionOf, startScene, troubled, UNAVAILABLE, SUCCESS, WON } from "./scene.js";
+import { isMethod, type Trouble, troubleFor } from "./trouble.js";
+
+describe.each<[string, Trouble]>([
+  ["an internal error", { status: 500, body: "<html>" }],
+  ["a bad gateway", { status: 502 }],
+  ["a cut connection", "cut-before"],
+  ["a connection that is cut after the effect", "cut-after"],
+])("after %s", (_, trouble) => {
+  it("a read is tried again, with longer and longer pauses", async () => {
+    const { source, clock } = await troubled(3, trouble);
+    expect(numbersOf(await source().fetchAvailableWork())).toEqual([1]);
+    expect(clock.slept).toHaveLength(3);
+    for (const [index, ms] of clock.slept.entries()) {
+      expect(ms).toBeGreaterThanOrEqual(250 * 2 ** index);
+      expect(ms).toBeLessThan(750 * 2 ** index);
+    }
+  });
+
+  it("a read is given up after four tries", async () => {
+    const { source, github } = await troubled(Infinity, trouble);
+    const error = await rejectionOf(source().fetchAvailableWork());
+    expect(error).toMatchObject(UNAVAILABLE);
+    expect(error.message).toContain(`could not be reached about ${REPO}`);
+    expect(github.requests).toHaveLength(4);
+  });
+
+  it("a comment is written once, whether it had been written or not", async () => {
+    const scene = await startScene();
+    scene.github.addIssue();
+    scene.github.trouble = troubleFor(1, isMethod("POST", "/comments"), trouble);
+    expect(await scene.source().claimWork(idOf(scene, 1))).toMatchObject(WON);
+    expect(scene.github.comments).toHaveLength(1);
+  });
+
+  it("an outcome is told once, whether it had been told or not", async () => {
+    const scene = await startScene();
+    scene.github.addIssue();
+    const adapter = scene.source();
+    await adapter.claimWork(idOf(scene, 1));
+    scene.github.trouble = troubleFor(1, isMethod("POST", "/comments"), trouble);
+    expect(await adapter.completeWork(idOf(scene, 1), SUCCESS)).toBe(true);
+    expect(scene.github.comments).toHaveLength(1);
+  });
+
+  it.each(["POST", "PATCH", "DELETE"])("%s of anything else is tried again", async (method) => {
+    const scene = await startScene();
+    scene.github.addIssue();
+    const isComment = isMethod("POST", "/comments");
+    let left = 2;
+    scene.github.trouble = (request) =>
+      request.method === method && !isComment(request) && left-- > 0 ? trouble : undefined;
+    const adapter = scene.source();
+    await adapter.claimWork(idOf(scene, 1));
+    expect(await adapter.completeWork(idOf(scene, 1), SUCCESS)).toBe(true);
+    expect(scene.github.issues.get(1)).toMatchObject({ state: "closed", labels: [] });
+  });
+});
+
+describe("a comment that cannot be written", () => {
+  it("is given up after three tries, each after a look", async () => {
+    const scene = await startScene();
+    scene.github.addIssue();
+    scene.github.trouble = troubleFor(Infinity, isMethod("POST", "/comments"), "cut-before");
+    expect(await rejectionOf(scene.source().claimWork(idOf(scene, 1)))).toMatchObject(UNAVAILABLE);
+    expect(scene.github.writes).toHaveLength(3);
+  });
+});
+
+describe("a slow answer", () => {
+  it("is waited for half a minute, then asked for again", async () => {
+    const { source, github } = await troubled(1, "hang");
+    const clock = new FakeClock();
+    const fetching = source({}, clock).fetchAvailableWork();
+    while (github.requests.length === 0) await setImmediate();
+    await clock.advance(29_999);
+    expect(github.requests).toHaveLength(1);
+    await clock.advance(1);
+    while (clock.sleeping === 0) await setImmediate();
+    await clock.advance(1_000);
+    expect(numbersOf(await fetching)).toEqual([1]);
+  });
+
+  it("leaves no alarm behind when it has come", async () => {
+    const { source, github } = await startScene();
+    github.addIssue();
+    const clock = new FakeClock();
+    await source({}, clock).fetchAvailableWork();
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it("is not waited for once the signal is aborted", async () => {
+    const { source, github } = await troubled(1, "hang");
+    const [stop, reason] = [new AbortController(), new Error("Stopped.")];
+    const fetching = rejectionOf(source().fetchAvailableWork({ signal: stop.signal }));
+    while (github.requests.length === 0) await setImmediate();
+    stop.abort(reason);
+    expect(await fetching).toBe(reason);
+  });
+});

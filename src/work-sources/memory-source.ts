@@ -1,0 +1,195 @@
+/**
+ * Work that is kept in memory, for hosts that have their own and for tests. `MemoryWork` is the items and where they
+ * stand; `connect` makes an adapter, and each adapter holds its own claims.
+ */
+import { type Clock, systemClock } from "../clock.js";
+import { quote } from "../errors.js";
+import { randomToken } from "../random.js";
+import { readFields } from "./item-fields.js";
+import { claimExpiryMs, invalidSource, isRecord, requireKnownKeys } from "./source-config.js";
+import { compareWork } from "./work-order.js";
+import type {
+  FetchOptions,
+  WorkClaim,
+  WorkItem,
+  WorkOutcome,
+  WorkSourceAdapter,
+  WorkSourceConfig,
+} from "./work-source.js";
+
+export type WorkStanding = "available" | "done" | "failed" | "working";
+
+/** A new item. Keys that are not named here become its metadata. */
+export interface NewWork {
+  readonly title: string;
+  readonly description?: string | undefined;
+  /** @default "medium" */
+  readonly priority?: WorkItem["priority"] | undefined;
+  readonly labels?: readonly string[] | undefined;
+  readonly url?: string | undefined;
+  /**
+   * An ISO time.
+   * @default now
+   */
+  readonly created_at?: string | undefined;
+  readonly [key: string]: unknown;
+}
+
+export interface MemoryWorkOptions {
+  readonly items?: readonly NewWork[] | undefined;
+  /**
+   * How long a claim lasts, in milliseconds.
+   * @default 3_600_000
+   */
+  readonly claimExpiryMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** An item and where it stands. */
+interface Entry {
+  readonly item: WorkItem;
+  claim: { readonly expiresMs: number } | undefined;
+  outcome: WorkOutcome | undefined;
+}
+
+export class MemoryWork {
+  readonly #entries = new Map<string, Entry>();
+  readonly #clock: Clock;
+  readonly #claimExpiryMs: number;
+  /** Tells its items from those of others. */
+  readonly #token = randomToken();
+
+  constructor({
+    items = [],
+    claimExpiryMs: expiryMs = 3_600_000,
+    clock = systemClock,
+  }: MemoryWorkOptions = {}) {
+    this.#clock = clock;
+    this.#claimExpiryMs = expiryMs;
+    for (const item of items) this.add(item);
+  }
+
+  add(work: NewWork): WorkItem {
+    const fields = isRecord(work) ? readFields(work) : { problem: `is ${quote(work)}` };
+    if ("problem" in fields) throw invalidSource(`A work item ${fields.problem}.`);
+    const { title, createdAt = this.#clock.now(), ...rest } = fields;
+    if (title === undefined) throw invalidSource("A work item has no title: give it one.");
+    const externalId = String(this.#entries.size + 1);
+    const id = `memory:${this.#token}/${externalId}`;
+    const item: WorkItem = {
+      ...rest,
+      id,
+      source: "memory",
+      externalId,
+      title,
+      createdAt,
+      updatedAt: createdAt,
+    };
+    this.#entries.set(id, { item, claim: undefined, outcome: undefined });
+    return item;
+  }
+
+  /** `undefined` for an unknown id. */
+  standingOf(id: string): WorkStanding | undefined {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return undefined;
+    if (entry.outcome !== undefined) return entry.outcome.outcome === "success" ? "done" : "failed";
+    const isHeld = entry.claim !== undefined && entry.claim.expiresMs > this.#clock.now().getTime();
+    return isHeld ? "working" : "available";
+  }
+
+  /** What came of an item; `undefined` before that is known. */
+  outcomeOf(id: string): WorkOutcome | undefined {
+    return this.#entries.get(id)?.outcome;
+  }
+
+  /** All items, in the order in which they were added. */
+  list(): readonly WorkItem[] {
+    return [...this.#entries.values()].map(({ item }) => item);
+  }
+
+  connect(): WorkSourceAdapter {
+    return new MemorySource(this, this.#entries, () => this.#clock.now().getTime() + this.#claimExpiryMs);
+  }
+}
+
+/** One who takes work from a MemoryWork. Nothing in it waits, so that every call is done in one go. */
+class MemorySource implements WorkSourceAdapter {
+  readonly #work: MemoryWork;
+  readonly #entries: ReadonlyMap<string, Entry>;
+  /** When a claim expires that is made now. */
+  readonly #expiryMs: () => number;
+  /** The claims of this adapter: whose claim is another one by now has lost it. */
+  readonly #claims = new Map<string, Entry["claim"]>();
+
+  constructor(work: MemoryWork, entries: ReadonlyMap<string, Entry>, expiryMs: () => number) {
+    this.#work = work;
+    this.#entries = entries;
+    this.#expiryMs = expiryMs;
+  }
+
+  async fetchAvailableWork({ limit = 50, signal }: FetchOptions = {}): Promise<readonly WorkItem[]> {
+    signal?.throwIfAborted();
+    const available = this.#work.list().filter(({ id }) => this.#work.standingOf(id) === "available");
+    return available.toSorted(compareWork).slice(0, limit);
+  }
+
+  async claimWork(id: string): Promise<WorkClaim> {
+    const entry = this.#entries.get(id);
+    const standing = this.#work.standingOf(id);
+    if (entry === undefined || standing !== "available")
+      return { isClaimed: false, reason: standing === "working" ? "taken" : "gone" };
+    return { isClaimed: true, item: entry.item, expiresAt: this.#claim(id, entry) };
+  }
+
+  async renewWork(id: string): Promise<boolean> {
+    const entry = this.#held(id);
+    if (entry !== undefined) this.#claim(id, entry);
+    return entry !== undefined;
+  }
+
+  async completeWork(id: string, outcome: WorkOutcome): Promise<boolean> {
+    const entry = this.#end(id);
+    if (entry !== undefined) entry.outcome = outcome;
+    return entry !== undefined;
+  }
+
+  async releaseWork(id: string): Promise<boolean> {
+    return this.#end(id) !== undefined;
+  }
+
+  async getWork(id: string): Promise<WorkItem | undefined> {
+    return this.#entries.get(id)?.item;
+  }
+
+  #claim(id: string, entry: Entry): Date {
+    entry.claim = { expiresMs: this.#expiryMs() };
+    this.#claims.set(id, entry.claim);
+    return new Date(entry.claim.expiresMs);
+  }
+
+  /** The item, while nobody else has claimed it since. */
+  #held(id: string): Entry | undefined {
+    const entry = this.#entries.get(id);
+    return entry?.claim !== undefined && entry.claim === this.#claims.get(id) ? entry : undefined;
+  }
+
+  #end(id: string): Entry | undefined {
+    const entry = this.#held(id);
+    this.#claims.delete(id);
+    if (entry !== undefined) entry.claim = undefined;
+    return entry;
+  }
+}
+
+/** `{ type: "memory", items, claim_expiry }`: the items are those of this one adapter. */
+export function createMemorySource(
+  config: WorkSourceConfig,
+  { clock }: { readonly clock: Clock },
+): WorkSourceAdapter {
+  requireKnownKeys(config, ["items", "claim_expiry"]);
+  const { items = [] } = config;
+  if (!Array.isArray(items))
+    throw invalidSource(`The items of a work source of type "memory" are a list; got ${quote(items)}.`);
+  return new MemoryWork({ items, claimExpiryMs: claimExpiryMs(config), clock }).connect();
+}
