@@ -2,18 +2,16 @@
 import { describe, expect, it } from "vitest";
 import {
   type Agent,
-  type AgentSchedule,
   FakeClock,
   type Job,
   type JobRecord,
   MemoryStore,
   Scheduler,
   type SchedulerOptions,
-  type WorkItem,
 } from "../../src/index.js";
 
 const quiet = { info() {}, warn() {}, error() {} };
-const hourly = { type: "interval", interval: "1h" } as const;
+const schedules = { hourly: { type: "interval", interval: "1h", work_source: { type: "list" } } } as const;
 
 interface Outcome {
   readonly store: MemoryStore;
@@ -21,11 +19,7 @@ interface Outcome {
   readonly skips: string[];
 }
 
-async function outcomeOf(
-  run: Agent["run"],
-  options: SchedulerOptions = {},
-  more: Partial<AgentSchedule> = {},
-): Promise<Outcome> {
+async function outcomeOf(run: Agent["run"], options: SchedulerOptions = {}): Promise<Outcome> {
   const clock = new FakeClock();
   const store = new MemoryStore();
   const scheduler = new Scheduler({ store, clock, logger: quiet, ...options });
@@ -33,9 +27,7 @@ async function outcomeOf(
   const skips: string[] = [];
   scheduler.on("job:finished", ({ job }) => void ended.push(job));
   scheduler.on("schedule:skipped", ({ reason }) => void skips.push(reason));
-  await scheduler.start([
-    { name: "worker", schedules: { hourly: { ...hourly, ...more } as AgentSchedule }, run },
-  ]);
+  await scheduler.start([{ name: "worker", schedules, run }]);
   await clock.advance("1s");
   await scheduler.stop();
   expect(ended).toHaveLength(1);
@@ -100,22 +92,8 @@ describe("an executor", () => {
   });
 });
 
-const WORK = { work_source: { type: "list" } };
-
 describe("work from outside", () => {
-  const item: WorkItem = {
-    id: "7",
-    source: "list",
-    externalId: "7",
-    title: "Fix it",
-    description: "",
-    priority: "high",
-    labels: [],
-    metadata: {},
-    url: undefined,
-    createdAt: new Date(0),
-    updatedAt: new Date(0),
-  };
+  const item = { id: "7", title: "Fix it" };
   const source = (found: typeof item | null): { outcomes: unknown[]; options: SchedulerOptions } => {
     const outcomes: unknown[] = [];
     const workSourceManager = {
@@ -130,13 +108,13 @@ describe("work from outside", () => {
     ["failure", boom, { summary: "Job completed", error: "boom" }],
   ])("is told of a %s", async (outcome, run, details) => {
     const { outcomes, options } = source(item);
-    const { record } = await outcomeOf(run, options, WORK);
+    const { record } = await outcomeOf(run, options);
     expect(outcomes).toEqual([["7", { outcome, ...details }]]);
     expect(record?.status).toBe(outcome === "success" ? "completed" : "failed");
   });
 
   it("that is not there is told as a skip, and no job is called", async () => {
-    const { record, skips } = await outcomeOf(boom, source(null).options, WORK);
+    const { record, skips } = await outcomeOf(boom, source(null).options);
     expect(record).toMatchObject({ status: "completed", summary: "no work" });
     expect(skips).toEqual(["no_work"]);
   });

@@ -4,7 +4,7 @@
  */
 import { ScheduleMap } from "../state/schedule-map.js";
 import type { Claim, ScheduleKey } from "../state/state-store.js";
-import type { RunResult } from "./agent.js";
+import type { RunnerResult } from "./agent.js";
 import type { ClaimKeeper } from "./claim-keeper.js";
 import { judgeClaim } from "./claim-verdict.js";
 import { EndedJob } from "./ended-job.js";
@@ -12,12 +12,12 @@ import { EndedJobs } from "./ended-jobs.js";
 import { JobRecords } from "./job-records.js";
 import { failureOf, outcomeOf, type RunOutcome } from "./run-record.js";
 import type { Planner } from "./planner.js";
-import { isPromiseLike } from "../runner/promise-like.js";
+import { isPromiseLike } from "./promise-like.js";
 import { RunningJob } from "./running-job.js";
 import { nameOf, type SchedulerContext } from "./scheduler-context.js";
 
 /** Runs a job to its end. Throwing is failing. */
-export type ExecuteJob = (job: RunningJob) => Promise<RunResult | void> | RunResult | void;
+export type ExecuteJob = (job: RunningJob) => Promise<RunnerResult | void> | RunnerResult | void;
 
 interface JobEnd {
   readonly job: RunningJob;
@@ -174,7 +174,7 @@ export class JobDesk {
     }
   }
 
-  async #runOn(job: RunningJob, result: PromiseLike<RunResult | void>): Promise<void> {
+  async #runOn(job: RunningJob, result: PromiseLike<RunnerResult | void>): Promise<void> {
     let outcome: RunOutcome;
     try {
       outcome = this.#outcomeOf(job, await result);
@@ -185,7 +185,7 @@ export class JobDesk {
   }
 
   /** The job has come to its end, which may still say that it failed. */
-  #outcomeOf({ claim }: RunningJob, result: RunResult | void): RunOutcome {
+  #outcomeOf({ claim }: RunningJob, result: RunnerResult | void): RunOutcome {
     if (result?.skipReason !== undefined) this.#planner.skip(claim, result.skipReason, claim.slot);
     return outcomeOf(result);
   }
