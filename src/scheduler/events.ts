@@ -2,7 +2,7 @@
 import type { JobRecord } from "../state/jobs/job-log.js";
 import type { PlanSource } from "../state/schedule-state.js";
 import type { ScheduleKey } from "../state/state-store.js";
-import { isPromiseLike } from "./promise-like.js";
+import { isPromiseLike } from "../runner/promise-like.js";
 import type { ScheduleSkipReason } from "./schedule-check.js";
 
 export interface SchedulerEvents {

@@ -12,7 +12,7 @@ import { EndedJobs } from "./ended-jobs.js";
 import { JobRecords } from "./job-records.js";
 import { failureOf, outcomeOf, type RunOutcome } from "./run-record.js";
 import type { Planner } from "./planner.js";
-import { isPromiseLike } from "./promise-like.js";
+import { isPromiseLike } from "../runner/promise-like.js";
 import { RunningJob } from "./running-job.js";
 import { nameOf, type SchedulerContext } from "./scheduler-context.js";
 

@@ -7,7 +7,7 @@ import type { Logger } from "../logger.js";
 import type { JobOutput } from "../state/jobs/job-log.js";
 import type { Agent, Job, RunnerResult } from "./agent.js";
 import { SchedulerError } from "./errors.js";
-import { isPromiseLike } from "./promise-like.js";
+import { isPromiseLike } from "../runner/promise-like.js";
 import type { RunningJob, TriggerInfo } from "./running-job.js";
 
 /** Runs jobs in whatever way it likes; throwing is failing. */
