@@ -2,6 +2,7 @@
  * Reads the `runtime` of an agent, key by key, and refuses what cannot be with a RunnerError.
  * A message names the key and never a value that may be secret.
  */
+import { isFields } from "../fields.js";
 import { durationMs } from "../duration.js";
 import { quote } from "../errors.js";
 import { RunnerError } from "./errors.js";
@@ -9,10 +10,6 @@ import type { RuntimeConfiguration } from "./runtime.js";
 
 export function invalidRuntime(message: string): RunnerError {
   return new RunnerError(message, { code: "INVALID_RUNTIME" });
-}
-
-export function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A key that no runtime of the type has is a typing mistake. */

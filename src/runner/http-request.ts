@@ -1,6 +1,7 @@
 /** What an `http` runtime is to ask: its configuration, checked, and the request that it makes of a job. Pure. */
+import { isFields } from "../fields.js";
 import { quote } from "../errors.js";
-import { invalidRuntime, isFields, refuseUnknownKeys, textAt, timeoutMs, valuesAt } from "./configuration.js";
+import { invalidRuntime, refuseUnknownKeys, textAt, timeoutMs, valuesAt } from "./configuration.js";
 import type { RuntimeConfiguration, RuntimeJob } from "./runtime.js";
 import { escapeJson, fillJson, fillTemplate, templateValues } from "./template.js";
 

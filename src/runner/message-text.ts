@@ -1,6 +1,6 @@
 /** What a message of an agent SDK says: its text, whether it tells of a failure, and its line in the output. Pure. */
+import { isFields } from "../fields.js";
 import { messageOf } from "../errors.js";
-import { isFields } from "./configuration.js";
 
 /** The text of an assistant's message or of a result; `undefined` for any other. */
 export function summaryIn(message: unknown): string | undefined {

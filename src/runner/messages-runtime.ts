@@ -2,7 +2,8 @@
  * Runs a job by asking an agent SDK and listening to its messages until they end. Each is a line of the output.
  * What a message means is decided in message-text.ts.
  */
-import { invalidRuntime, isFields, refuseUnknownKeys } from "./configuration.js";
+import { isFields } from "../fields.js";
+import { invalidRuntime, refuseUnknownKeys } from "./configuration.js";
 import { errorIn, lineOf, summaryIn } from "./message-text.js";
 import type {
   Runtime,

@@ -1,6 +1,6 @@
 /** What is said of a job that has ended: from what its runtime answered or threw, and why it was told to end. Pure. */
+import { isFields } from "../fields.js";
 import { messageOf, quote } from "../errors.js";
-import { isFields } from "./configuration.js";
 import type { RuntimeResult } from "./runtime.js";
 import { hideIn, hideInJson } from "./secrets.js";
 

@@ -2,9 +2,10 @@
  * Which runtime runs the jobs of an agent: the one its `runtime` names, else its `run`, else the host's `sdkQuery`.
  * A host may add types of its own.
  */
+import { isFields } from "../fields.js";
 import { quote } from "../errors.js";
 import { commandRuntime } from "./command-runtime.js";
-import { invalidRuntime, isFields } from "./configuration.js";
+import { invalidRuntime } from "./configuration.js";
 import { RunnerError } from "./errors.js";
 import { functionRuntime } from "./function-runtime.js";
 import { httpRuntime } from "./http-runtime.js";

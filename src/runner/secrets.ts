@@ -2,7 +2,7 @@
  * Keeps what was given as a secret out of what is kept of a job: its output, summary, error and response.
  * What is shorter than six characters is not looked for: it would be found in every other word.
  */
-import { isFields } from "./configuration.js";
+import { isFields } from "../fields.js";
 
 const HIDDEN = "[hidden]";
 const SHORTEST_SECRET = 6;

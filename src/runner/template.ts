@@ -1,5 +1,5 @@
 /** Fills `{prompt}`, `{job_id}`, `{work_item.title}` and the like into text. What is not such a name stays as it is. */
-import { isFields } from "./configuration.js";
+import { isFields } from "../fields.js";
 import type { RuntimeJob } from "./runtime.js";
 
 /** The values by their names, `work_item` being the item itself. */

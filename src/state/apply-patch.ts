@@ -1,8 +1,9 @@
 /** What a patch makes of a schedule's state: keys it names change, those it sets to `null` go, all others stay. */
+import type { Fields } from "../fields.js";
 import { isDeepStrictEqual } from "node:util";
 import type { ScheduleStatePatch } from "./schedule-state.js";
 import type { ScheduleFields } from "./check-schedule.js";
-import { type Fields, mergedFields } from "./file/state-text.js";
+import { mergedFields } from "./file/state-text.js";
 
 /** The state with the patch applied; the very same object when that changes nothing. */
 export function applyPatch(fields: ScheduleFields, patch: ScheduleStatePatch): ScheduleFields {

@@ -1,4 +1,5 @@
 /** Which values a schedule's state may hold; what comes from a file or a caller is checked here before it is trusted. */
+import { type Fields, isFields } from "../fields.js";
 import { quote } from "../errors.js";
 import { isIsoTime } from "../iso-time.js";
 import { isMap, problemOfValue } from "./file/check-value.js";
@@ -10,7 +11,6 @@ import {
   type ScheduleStatePatch,
 } from "./schedule-state.js";
 import type { ScheduleDefinition, ScheduleKey } from "./state-store.js";
-import { type Fields, isFields } from "./file/state-text.js";
 
 interface Rule {
   readonly expected: string;

@@ -2,11 +2,12 @@
  * Work that is kept in memory, for hosts that have their own and for tests. `MemoryWork` is the items and where they
  * stand; `connect` makes an adapter, and each adapter holds its own claims.
  */
+import { isFields } from "../fields.js";
 import { type Clock, systemClock } from "../clock.js";
 import { quote } from "../errors.js";
 import { randomToken } from "../random.js";
 import { readFields } from "./item-fields.js";
-import { claimExpiryMs, invalidSource, isRecord, requireKnownKeys } from "./source-config.js";
+import { claimExpiryMs, invalidSource, requireKnownKeys } from "./source-config.js";
 import { compareWork } from "./work-order.js";
 import type {
   FetchOptions,
@@ -70,7 +71,7 @@ export class MemoryWork {
   }
 
   add(work: NewWork): WorkItem {
-    const fields = isRecord(work) ? readFields(work) : { problem: `is ${quote(work)}` };
+    const fields = isFields(work) ? readFields(work) : { problem: `is ${quote(work)}` };
     if ("problem" in fields) throw invalidSource(`A work item ${fields.problem}.`);
     const { title, createdAt = this.#clock.now(), ...rest } = fields;
     if (title === undefined) throw invalidSource("A work item has no title: give it one.");

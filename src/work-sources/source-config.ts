@@ -2,6 +2,7 @@
  * Reads a `work_source`, which is untrusted: that it has a type, what its keys say, and which two are equal.
  * Which keys a type knows is said by its own factory.
  */
+import { isFields } from "../fields.js";
 import { durationMs } from "../duration.js";
 import { quote } from "../errors.js";
 import { WorkSourceError } from "./errors.js";
@@ -12,21 +13,17 @@ const DEEPEST = 32;
 const LONGEST_EXPIRY_MS = 365 * 86_400_000;
 const DEFAULT_EXPIRY = "1h";
 
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 export function invalidSource(message: string, cause?: unknown): WorkSourceError {
   return new WorkSourceError(message, { code: "INVALID_WORK_SOURCE", cause });
 }
 
 function isConfig(value: unknown): value is WorkSourceConfig {
-  return isRecord(value) && typeof value.type === "string" && value.type !== "";
+  return isFields(value) && typeof value.type === "string" && value.type !== "";
 }
 
 export function requireConfig(value: unknown): WorkSourceConfig {
   if (isConfig(value)) return value;
-  const got = isRecord(value) ? `one with the type ${quote(value.type)}` : quote(value);
+  const got = isFields(value) ? `one with the type ${quote(value.type)}` : quote(value);
   throw invalidSource(
     `A work_source is an object with a type, such as { type: "directory", path: "inbox" }; got ${got}.`,
   );
@@ -59,7 +56,7 @@ function canonical(value: unknown, depth: number): string {
   if (depth > DEEPEST)
     throw invalidSource(`A work_source is at most ${DEEPEST} levels deep, and does not refer to itself.`);
   if (Array.isArray(value)) return `[${value.map((one) => canonical(one, depth + 1)).join()}]`;
-  if (isRecord(value)) {
+  if (isFields(value)) {
     const entries = Object.entries(value).filter(([, one]) => one !== undefined);
     const sorted = entries.toSorted(([a], [b]) => (a < b ? -1 : 1));
     return `{${sorted.map(([key, one]) => `${JSON.stringify(key)}:${canonical(one, depth + 1)}`).join()}}`;

@@ -1,4 +1,5 @@
 /** The two readers of the state file against each other, and both against what `yaml` says of the same text. */
+import { type Fields, isFields } from "../../../src/fields.js";
 import { inspect as inspectValue, isDeepStrictEqual } from "node:util";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -6,13 +7,7 @@ import * as yaml from "yaml";
 import { problemOf } from "../../../src/state/check-schedule.js";
 import { emptyDocument } from "../../../src/state/file/state-document.js";
 import { readDocument } from "../../../src/state/file/read-document.js";
-import {
-  type AgentFields,
-  type Fields,
-  isFields,
-  renderAgent,
-  renderFields,
-} from "../../../src/state/file/state-text.js";
+import { type AgentFields, renderAgent, renderFields } from "../../../src/state/file/state-text.js";
 import { readAgentStrictly, readFieldsStrictly } from "../../../src/state/file/strict-reader.js";
 import { readYamlAgent } from "../../../src/state/file/yaml-reader.js";
 import { agent, change, changed, fields, plainAgent } from "./tricky-state.js";

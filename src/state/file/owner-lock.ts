@@ -1,4 +1,5 @@
 /** Ownership of a state directory: one scheduler at a time, and a dead or silent one is replaced within seconds. */
+import { isFields } from "../../fields.js";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import type { Clock } from "../../clock.js";
@@ -7,7 +8,6 @@ import { attempt, type Disk, unless } from "./disk.js";
 import { openRegular } from "./durable-file.js";
 import { StateLockedError, type StateOwner } from "../errors.js";
 import { type HeldLock, releaseLock, SignOfLife, sweepPrepared, takeLock } from "./lock-directory.js";
-import { isFields } from "./state-text.js";
 
 const TAKEN_OVER = "was taken over while this process gave no sign of life";
 

@@ -2,6 +2,7 @@
  * What the bytes of a state file say. They are cut into one chunk per agent; only chunks that changed are read again,
  * by the strict reader if it can, else as YAML.
  */
+import type { Fields } from "../../fields.js";
 import { isAscii, isUtf8 } from "node:buffer";
 import { isScheduleFields, type ScheduleFields } from "../check-schedule.js";
 import { LineCount, sentences } from "./damage-report.js";
@@ -14,7 +15,7 @@ import {
   INTRODUCTION,
   type StateDocument,
 } from "./state-document.js";
-import type { AgentFields, Fields } from "./state-text.js";
+import type { AgentFields } from "./state-text.js";
 import { readAgentStrictly, readFieldsStrictly, readNameStrictly } from "./strict-reader.js";
 import { type Damage, type ReadText, readYamlAgent, readYamlFile } from "./yaml-reader.js";
 import { isTooMuch } from "./yaml-tree.js";

@@ -1,6 +1,7 @@
 /** The state file as a whole: its agents, each with the text that says so, and how they become bytes again. */
+import type { Fields } from "../../fields.js";
 import type { ScheduleFields } from "../check-schedule.js";
-import { type AgentFields, type Fields, renderAgent, renderFields } from "./state-text.js";
+import { type AgentFields, renderAgent, renderFields } from "./state-text.js";
 
 /** An agent with the text that says so. */
 export interface AgentEntry extends AgentFields<ScheduleFields> {

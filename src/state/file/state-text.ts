@@ -2,10 +2,8 @@
  * The state file's text: YAML a person can read and edit, in one fixed layout that `strict-reader` reads back.
  * One agent is one chunk of text, rendered alone, so that a change costs one chunk.
  */
+import { type Fields, isFields } from "../../fields.js";
 import { SCHEDULE_KEYS } from "../schedule-state.js";
-
-/** What a map of the file holds, by key; values are whatever YAML can say. */
-export type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Both in a new object. As a spread of both, which would take twenty times as long and give each object a shape of its
@@ -136,10 +134,6 @@ function pushField(pieces: string[], key: string, value: unknown, indent: string
   const piecesBefore = pieces.length;
   pushFields(pieces, value, `${indent}  `);
   if (pieces.length === piecesBefore) pieces.push(EMPTY);
-}
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** YAML refuses keys of more than 1024 characters. */

@@ -2,13 +2,13 @@
  * Reads exactly the text that `state-text` writes, many times faster than a YAML parser could.
  * Anything else it declines by answering `undefined`: the YAML reader then decides what it means.
  */
+import type { Fields } from "../../fields.js";
 import { problemOfValue } from "./check-value.js";
 import { CERTAIN_TIME } from "../../iso-time.js";
 import { isScheduleFields, type ScheduleFields } from "../check-schedule.js";
 import { PLAN_SOURCES, SCHEDULE_KEYS, SCHEDULE_STATUSES } from "../schedule-state.js";
 import {
   type AgentFields,
-  type Fields,
   LONGEST_KEY,
   LONGEST_RESERVED,
   PLAIN_TEXT,

@@ -2,8 +2,9 @@
  * Reads what is YAML but not as we write it: files edited by hand, and damaged ones.
  * What is damaged is named and left out, down to the single schedule; everything around it is kept.
  */
+import type { Fields } from "../../fields.js";
 import { problemOf } from "../check-schedule.js";
-import type { AgentFields, Fields } from "./state-text.js";
+import type { AgentFields } from "./state-text.js";
 import { salvageYaml } from "./salvage-yaml.js";
 import { faultIn, fieldsOf, valueOf, type YamlBranch, type YamlTree } from "./yaml-tree.js";
 

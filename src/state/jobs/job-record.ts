@@ -2,10 +2,10 @@
  * Makes job records: from what a caller gives and from what a file has, both checked by the same rules, so that
  * nothing is written that could not be read.
  */
+import { type Fields, isFields } from "../../fields.js";
 import { quote } from "../../errors.js";
 import { isoText, isoTimeMs, normalTime } from "../../iso-time.js";
 import { invalidState, StateError } from "../errors.js";
-import { type Fields, isFields } from "../file/state-text.js";
 import { PLAN_SOURCES } from "../schedule-state.js";
 import { dayInJobId } from "./job-id.js";
 import type {

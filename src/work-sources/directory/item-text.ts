@@ -1,9 +1,9 @@
 /** What the text of an item's file says: Markdown with or without front matter, YAML, or JSON. Pure. */
+import { isFields } from "../../fields.js";
 import { extname } from "node:path";
 import { parseDocument } from "yaml";
 import { messageOf } from "../../errors.js";
 import { type FieldsProblem, type ItemFields, readFields } from "../item-fields.js";
-import { isRecord } from "../source-config.js";
 import { formatOf } from "./claim-name.js";
 
 export interface WrittenItem extends ItemFields {
@@ -21,7 +21,7 @@ export function readItemText(name: string, text: string): WrittenItem | FieldsPr
   try {
     const { fields, body } = formatOf(name) === "markdown" ? partsOf(text) : { fields: text, body: "" };
     const values = formatOf(name) === "json" ? parseJson(fields) : parseYaml(fields);
-    if (!isRecord(values)) return { problem: "is not a map of keys and values" };
+    if (!isFields(values)) return { problem: "is not a map of keys and values" };
     const item = readFields(values);
     if ("problem" in item) return item;
     const title = item.title ?? headingOf(body) ?? name.slice(0, name.length - extname(name).length);

@@ -2,6 +2,7 @@
  * How a GitHub work source is configured: untrusted values in, a complete configuration out.
  * Unknown keys are errors, because they are typing mistakes. The token itself is never part of a configuration.
  */
+import { isFields } from "../../fields.js";
 import { durationMs } from "../../duration.js";
 import { quote } from "../../errors.js";
 import { WorkSourceError } from "../errors.js";
@@ -145,12 +146,8 @@ function text(
 }
 
 function record(value: unknown, key: string): Values {
-  if (isRecord(value)) return value;
+  if (isFields(value)) return value;
   throw invalid(key, value, "an object");
-}
-
-function isRecord(value: unknown): value is Values {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A comma separates labels in a query, so that no name can have one. */
