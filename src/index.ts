@@ -40,7 +40,14 @@ export {
   validateSchedule,
   type WebhookSchedule,
 } from "./scheduler/schedule.js";
-export type { Agent, AgentInstances, AgentSchedule, Job, RunnerResult } from "./scheduler/agent.js";
+export type {
+  Agent,
+  AgentInstances,
+  AgentSchedule,
+  ExecutorResult,
+  Job,
+  RunResult,
+} from "./scheduler/agent.js";
 export type { SchedulerEvent, SchedulerEvents, SchedulerListener } from "./scheduler/events.js";
 export type { TriggerInfo } from "./scheduler/running-job.js";
 export {
@@ -50,14 +57,44 @@ export {
   type ScheduleSkipReason,
 } from "./scheduler/schedule-check.js";
 export type { HintOptions } from "./scheduler/schedule-controls.js";
-export type {
-  ExecuteOptions,
-  JobExecutor,
-  WorkItem,
-  WorkSourceManager,
-} from "./scheduler/schedule-runner.js";
+export type { JobExecution } from "./scheduler/job-execution.js";
+export { buildSchedulePrompt } from "./scheduler/schedule-prompt.js";
+export { runSchedule, type RunScheduleOptions } from "./scheduler/schedule-runner.js";
+export type { ItemHolder, NextItem, WorkSources } from "./scheduler/schedule-work.js";
 export type { ScheduleStatus } from "./scheduler/schedule-status.js";
 export { Scheduler } from "./scheduler/scheduler.js";
+export { RunnerError, type RunnerErrorCode } from "./runner/errors.js";
+export { type ExecuteOptions, JobExecutor, type JobExecutorOptions } from "./runner/job-executor.js";
+export type { RunnerResult } from "./runner/runner-result.js";
+export type {
+  Runtime,
+  RuntimeConfiguration,
+  RuntimeContext,
+  RuntimeFactory,
+  RuntimeJob,
+  RuntimeResult,
+  SdkQuery,
+} from "./runner/runtime.js";
+export { RuntimeRegistry } from "./runner/runtime-registry.js";
+export { WorkSourceError, type WorkSourceErrorCode } from "./work-sources/errors.js";
+export { WorkSourceManager, type WorkSourceManagerOptions } from "./work-sources/manager.js";
+export {
+  MemoryWork,
+  type MemoryWorkOptions,
+  type NewWork,
+  type WorkStanding,
+} from "./work-sources/memory-source.js";
+export { registerWorkSource, type WorkSourceFactory, WorkSourceRegistry } from "./work-sources/registry.js";
+export type {
+  FetchOptions,
+  ReleaseOptions,
+  WorkClaim,
+  WorkItem,
+  WorkOutcome,
+  WorkPriority,
+  WorkSourceAdapter,
+  WorkSourceConfig,
+} from "./work-sources/work-source.js";
 export type {
   SchedulerOptions,
   SchedulerState,

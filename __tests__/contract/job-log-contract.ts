@@ -151,6 +151,14 @@ export function testJobLog(name: string, open: (setup: JobLogSetup) => Promise<O
       expect(await subject.log.list()).toHaveLength(1);
     });
 
+    it("may have taken its work item later, and tells of it in its end", async () => {
+      await using subject = await opened();
+      const { id } = await subject.log.start(hourly);
+      await subject.log.finish(id, { status: "completed", work_item: { number: 7 } });
+      expect((await subject.log.get(id))?.work_item).toEqual({ number: 7 });
+      expect((await subject.log.list())[0]?.work_item).toEqual({ number: 7 });
+    });
+
     it("keeps its work item as it was, whatever the caller does with it later", async () => {
       await using subject = await opened();
       const item = { number: 7 };

@@ -42,7 +42,10 @@ afterEach(() => {
 
 describe("the examples", () => {
   it("are all known here", () => {
-    expect(readdirSync(join(root, "examples")).toSorted()).toEqual(["clock-change-night.js"]);
+    expect(readdirSync(join(root, "examples")).toSorted()).toEqual([
+      "clock-change-night.js",
+      "directory-work.js",
+    ]);
   });
 
   it("clock-change-night runs each schedule at its time and says why", async () => {
@@ -54,6 +57,17 @@ describe("the examples", () => {
     expect(night).toMatch(/^Sun, 03:02 GMT-4 {2}flaky-sync {6}baseline-interval, after 2 failed in a row$/m);
     expect(night).toContain("15 hours took no time at all.");
   });
+
+  it("directory-work takes work from a directory by a command, the most urgent first", async () => {
+    expect((await printedBy(join(root, "examples/directory-work.js"))).split("\n")).toEqual([
+      "Fix the login: completed, did: Fix the login",
+      "Solve the riddle: failed, The command exited with code 1.",
+      "Mend a typo: completed, did: Mend a typo",
+      "ready/ ",
+      "done/ login.md login.md.outcome.yaml typo.md typo.md.outcome.yaml",
+      "failed/ riddle.md riddle.md.outcome.yaml",
+    ]);
+  });
 });
 
 describe("the programs in the documentation", () => {
@@ -64,6 +78,8 @@ describe("the programs in the documentation", () => {
     ["docs/plans.md", "\n"],
     ["docs/state.md", "idle 2026-03-01T12:00:00Z\ncompleted read 12 pages\n"],
     ["docs/fake-clock.md", "00:00 00:10 00:20\n00:00 00:15 00:30\n"],
+    ["docs/running-jobs.md", "completed done: say hello\nYou said: hello\n"],
+    ["docs/work-sources.md", "login.md,login.md.outcome.yaml\nFeed the cat working\ndone\n"],
     ["docs/architecture.md", ""],
   ])("of %s work when pasted", async (name, printed) => {
     expect(await printedByDocument(name)).toBe(printed);
@@ -74,9 +90,11 @@ describe("the programs in the documentation", () => {
       "architecture.md",
       "fake-clock.md",
       "plans.md",
+      "running-jobs.md",
       "scheduler.md",
       "schedules.md",
       "state.md",
+      "work-sources.md",
     ]);
   });
 });

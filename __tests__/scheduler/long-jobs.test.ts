@@ -1,6 +1,6 @@
 /** Jobs that outlast a stop, a lease, or a machine's sleep: their claims stay theirs and their results are kept. */
 import { describe, expect, it } from "vitest";
-import type { Agent } from "../../src/index.js";
+import { type Agent, FakeClock, type JobRecord, MemoryStore, Scheduler } from "../../src/index.js";
 import { agent, type Fleet, fleet, watch } from "./fleet.js";
 
 const WORK = { agent: "a", schedule: "work" };
@@ -234,4 +234,36 @@ describe("a claim", () => {
     expect(scheduler.getRunningJobCount("a")).toBe(0);
     expect(await store.jobs.list()).toMatchObject([{ status: "completed" }, { status: "completed" }]);
   });
+});
+
+describe("a job that ignores its timeout", () => {
+  it.each([
+    ["its agent's", { timeout: "1m" }, {}],
+    ["its schedule's", { timeout: "1h" }, { timeout: 60_000 }],
+  ])(
+    "is recorded as timeout when %s is over, its place is free, and its late result is dropped",
+    async (_, mine, its) => {
+      const clock = new FakeClock("2026-03-01T00:00:00Z");
+      const store = new MemoryStore();
+      const lines: string[] = [];
+      const note = (line: string): unknown => lines.push(line);
+      const scheduler = new Scheduler({ store, clock, logger: { info: note, warn: note, error: note } });
+      const ended: JobRecord[] = [];
+      scheduler.on("job:finished", ({ job }) => void ended.push(job));
+      let starts = 0;
+      const run = (): unknown => (++starts === 1 ? clock.sleep("30m") : "done");
+      const x = { type: "interval", interval: "5m", ...its } as const;
+      await scheduler.start([{ name: "stubborn", schedules: { x }, run, ...mine }]);
+      await clock.advance("71s");
+      expect(ended).toMatchObject([
+        { status: "timeout", error: expect.stringContaining("Timed out after 60000 ms") as string },
+      ]);
+      expect(scheduler.getTotalRunningJobCount()).toBe(0);
+      await clock.advance("40m");
+      expect(ended.filter(({ status }) => status === "timeout")).toHaveLength(1);
+      expect(ended.at(-1)).toMatchObject({ status: "completed", summary: "done" });
+      expect(lines.filter((line) => line.includes("its result is dropped"))).toHaveLength(1);
+      await scheduler.stop();
+    },
+  );
 });

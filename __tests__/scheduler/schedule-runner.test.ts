@@ -2,16 +2,18 @@
 import { describe, expect, it } from "vitest";
 import {
   type Agent,
+  type AgentSchedule,
   FakeClock,
   type Job,
   type JobRecord,
   MemoryStore,
   Scheduler,
   type SchedulerOptions,
+  type WorkItem,
 } from "../../src/index.js";
 
 const quiet = { info() {}, warn() {}, error() {} };
-const schedules = { hourly: { type: "interval", interval: "1h", work_source: { type: "list" } } } as const;
+const hourly = { type: "interval", interval: "1h" } as const;
 
 interface Outcome {
   readonly store: MemoryStore;
@@ -19,7 +21,11 @@ interface Outcome {
   readonly skips: string[];
 }
 
-async function outcomeOf(run: Agent["run"], options: SchedulerOptions = {}): Promise<Outcome> {
+async function outcomeOf(
+  run: Agent["run"],
+  options: SchedulerOptions = {},
+  more: Partial<AgentSchedule> = {},
+): Promise<Outcome> {
   const clock = new FakeClock();
   const store = new MemoryStore();
   const scheduler = new Scheduler({ store, clock, logger: quiet, ...options });
@@ -27,7 +33,9 @@ async function outcomeOf(run: Agent["run"], options: SchedulerOptions = {}): Pro
   const skips: string[] = [];
   scheduler.on("job:finished", ({ job }) => void ended.push(job));
   scheduler.on("schedule:skipped", ({ reason }) => void skips.push(reason));
-  await scheduler.start([{ name: "worker", schedules, run }]);
+  await scheduler.start([
+    { name: "worker", schedules: { hourly: { ...hourly, ...more } as AgentSchedule }, run },
+  ]);
   await clock.advance("1s");
   await scheduler.stop();
   expect(ended).toHaveLength(1);
@@ -92,8 +100,22 @@ describe("an executor", () => {
   });
 });
 
+const WORK = { work_source: { type: "list" } };
+
 describe("work from outside", () => {
-  const item = { id: "7", title: "Fix it" };
+  const item: WorkItem = {
+    id: "7",
+    source: "list",
+    externalId: "7",
+    title: "Fix it",
+    description: "",
+    priority: "high",
+    labels: [],
+    metadata: {},
+    url: undefined,
+    createdAt: new Date(0),
+    updatedAt: new Date(0),
+  };
   const source = (found: typeof item | null): { outcomes: unknown[]; options: SchedulerOptions } => {
     const outcomes: unknown[] = [];
     const workSourceManager = {
@@ -108,13 +130,13 @@ describe("work from outside", () => {
     ["failure", boom, { summary: "Job completed", error: "boom" }],
   ])("is told of a %s", async (outcome, run, details) => {
     const { outcomes, options } = source(item);
-    const { record } = await outcomeOf(run, options);
+    const { record } = await outcomeOf(run, options, WORK);
     expect(outcomes).toEqual([["7", { outcome, ...details }]]);
     expect(record?.status).toBe(outcome === "success" ? "completed" : "failed");
   });
 
   it("that is not there is told as a skip, and no job is called", async () => {
-    const { record, skips } = await outcomeOf(boom, source(null).options);
+    const { record, skips } = await outcomeOf(boom, source(null).options, WORK);
     expect(record).toMatchObject({ status: "completed", summary: "no work" });
     expect(skips).toEqual(["no_work"]);
   });

@@ -1,5 +1,8 @@
 /** What an agent is to the scheduler: a name, schedules, a capacity, and how its jobs run. */
+import type { RunnerResult } from "../runner/runner-result.js";
+import type { RuntimeConfiguration, RuntimeJob } from "../runner/runtime.js";
 import type { JobRecord } from "../state/jobs/job-log.js";
+import type { WorkItem } from "../work-sources/work-source.js";
 import type { Schedule } from "./schedule.js";
 
 /** A worker. Keys that are not named here are left to whoever runs its jobs. */
@@ -9,6 +12,10 @@ export interface Agent {
   readonly instances?: AgentInstances | undefined;
   /** Runs a job in this process; it fails when this throws or rejects. */
   readonly run?: ((job: Job) => unknown) | undefined;
+  /** Another way to run its jobs: a command, a web server, an agent SDK. */
+  readonly runtime?: RuntimeConfiguration | undefined;
+  /** How long a job may take: milliseconds, or text such as "5m". @default for ever */
+  readonly timeout?: number | string | undefined;
   readonly [key: string]: unknown;
 }
 
@@ -25,36 +32,33 @@ export type AgentSchedule = Schedule & {
   readonly prompt?: string | undefined;
   /** Where its work comes from; `workSourceManager` reads it. */
   readonly work_source?: unknown;
+  /** How long a job may take. @default the agent's */
+  readonly timeout?: number | string | undefined;
 };
 
-/** What a job is told when it starts. */
-export interface Job {
-  readonly jobId: string;
+/** What a job of a scheduler is told when it starts. */
+export interface Job extends RuntimeJob {
   readonly agent: Agent;
   /** The schedule's name. */
   readonly schedule: string;
-  readonly prompt: string;
   /** What was taken from the work source, where there is one. */
-  readonly workItem?: unknown;
-  /** Counts from 1: how many times in a row it has been tried. */
-  readonly attempt: number;
-  /** Fires when the job is cancelled, or the scheduler no longer waits for it. */
-  readonly signal: AbortSignal;
-  /** Adds a line to the job's output. */
-  readonly log: (line: string) => void;
+  readonly workItem: WorkItem | undefined;
   /** Why and for when it was started. */
   readonly record: JobRecord;
 }
 
-/** How a job ended, as whoever ran it says. */
-export interface RunnerResult {
-  readonly success: boolean;
-  readonly error?: string | undefined;
-  readonly summary?: string | undefined;
+/** How a job ended, as whoever ran it says: at least whether it succeeded. */
+export type ExecutorResult = Pick<RunnerResult, "success"> & Partial<RunnerResult>;
+
+/** What came of a run of a schedule. */
+export type RunResult = ExecutorResult & {
+  /** What was taken from the work source, where there is one. */
+  readonly workItem?: WorkItem | undefined;
+  readonly processedWorkItem?: boolean | undefined;
   /** Nothing was run: there was nothing to do. */
   readonly skipped?: boolean | undefined;
   readonly skipReason?: "no_work" | undefined;
-}
+};
 
 /** At capacity, how many jobs an agent may have. */
 export function capacityOf(agent: Agent): number {

@@ -32,7 +32,7 @@ export {
   type WebhookSchedule,
 } from "./schedule.js";
 export type { PlanSource, ScheduleHint, ScheduleState, ScheduleStatePatch } from "../state/schedule-state.js";
-export type { Agent, AgentInstances, AgentSchedule, Job, RunnerResult } from "./agent.js";
+export type { Agent, AgentInstances, AgentSchedule, ExecutorResult, Job, RunResult } from "./agent.js";
 export type { SchedulerEvent, SchedulerEvents, SchedulerListener } from "./events.js";
 export type { TriggerInfo } from "./running-job.js";
 export {
@@ -42,7 +42,10 @@ export {
   type ScheduleSkipReason,
 } from "./schedule-check.js";
 export type { HintOptions } from "./schedule-controls.js";
-export type { ExecuteOptions, JobExecutor, WorkItem, WorkSourceManager } from "./schedule-runner.js";
+export type { JobExecution } from "./job-execution.js";
+export { buildSchedulePrompt } from "./schedule-prompt.js";
+export { runSchedule, type RunScheduleOptions } from "./schedule-runner.js";
+export type { ItemHolder, NextItem, WorkSources } from "./schedule-work.js";
 export type { ScheduleStatus } from "./schedule-status.js";
 export { Scheduler } from "./scheduler.js";
 export type {

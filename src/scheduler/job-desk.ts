@@ -4,7 +4,7 @@
  */
 import { ScheduleMap } from "../state/schedule-map.js";
 import type { Claim, ScheduleKey } from "../state/state-store.js";
-import type { RunnerResult } from "./agent.js";
+import type { RunResult } from "./agent.js";
 import type { ClaimKeeper } from "./claim-keeper.js";
 import { judgeClaim } from "./claim-verdict.js";
 import { EndedJob } from "./ended-job.js";
@@ -17,7 +17,7 @@ import { RunningJob } from "./running-job.js";
 import { nameOf, type SchedulerContext } from "./scheduler-context.js";
 
 /** Runs a job to its end. Throwing is failing. */
-export type ExecuteJob = (job: RunningJob) => Promise<RunnerResult | void> | RunnerResult | void;
+export type ExecuteJob = (job: RunningJob) => Promise<RunResult | void> | RunResult | void;
 
 interface JobEnd {
   readonly job: RunningJob;
@@ -174,7 +174,7 @@ export class JobDesk {
     }
   }
 
-  async #runOn(job: RunningJob, result: PromiseLike<RunnerResult | void>): Promise<void> {
+  async #runOn(job: RunningJob, result: PromiseLike<RunResult | void>): Promise<void> {
     let outcome: RunOutcome;
     try {
       outcome = this.#outcomeOf(job, await result);
@@ -185,7 +185,7 @@ export class JobDesk {
   }
 
   /** The job has come to its end, which may still say that it failed. */
-  #outcomeOf({ claim }: RunningJob, result: RunnerResult | void): RunOutcome {
+  #outcomeOf({ claim }: RunningJob, result: RunResult | void): RunOutcome {
     if (result?.skipReason !== undefined) this.#planner.skip(claim, result.skipReason, claim.slot);
     return outcomeOf(result);
   }

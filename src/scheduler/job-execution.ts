@@ -1,19 +1,111 @@
-/** How a scheduler runs its jobs: in the host's own way, or through `runSchedule`. */
-import type { JobOutput } from "../state/jobs/job-log.js";
+/** How a scheduler runs its jobs: in the host's own way, by the host's executor, or by each agent's own runtime. */
+import type { ExecuteOptions } from "../runner/job-executor.js";
+import { JobRunner } from "../runner/job-runner.js";
+import type { JobRequest } from "../runner/running-job.js";
+import type { JobRecord } from "../state/jobs/job-log.js";
+import { WorkSourceManager } from "../work-sources/manager.js";
+import type { WorkItem } from "../work-sources/work-source.js";
+import type { Agent, ExecutorResult } from "./agent.js";
 import type { ExecuteJob } from "./job-desk.js";
-import { runSchedule } from "./schedule-runner.js";
+import type { RunningJob } from "./running-job.js";
+import { performRun, type RunJob } from "./schedule-run.js";
 import type { SchedulerContext } from "./scheduler-context.js";
 import type { SchedulerOptions } from "./scheduler-options.js";
 
-export function jobExecution(
-  { onTrigger, jobExecutor, workSourceManager, sdkQuery }: SchedulerOptions,
-  { log: logger, store }: SchedulerContext,
-): ExecuteJob {
+/** Runs jobs in whatever way it likes; throwing is failing. A JobExecutor is one. */
+export interface JobExecution {
+  execute(options: ExecuteOptions): Promise<ExecutorResult> | ExecutorResult;
+}
+
+export function jobExecution(options: SchedulerOptions, context: SchedulerContext): ExecuteJob {
+  const { onTrigger, workSourceManager } = options;
+  const { clock, log: logger } = context;
   if (onTrigger !== undefined)
     return async (info) => {
       await onTrigger(info);
     };
-  const openOutput = (jobId: string): Promise<JobOutput> => store.jobs.openOutput(jobId);
-  const options = { jobExecutor, workSourceManager, sdkQuery, logger, openOutput };
-  return (info) => runSchedule(info, options);
+  const parts = { sources: workSourceManager ?? new WorkSourceManager({ clock, logger }), clock, logger };
+  const execute =
+    options.jobExecutor === undefined ? byRuntime(options, context) : by(options.jobExecutor, context);
+  return (job) => performRun(job, parts, execute);
+}
+
+function byRuntime({ sdkQuery, runtimes }: SchedulerOptions, context: SchedulerContext): RunJob<RunningJob> {
+  const { clock, log: logger, store } = context;
+  const runner = new JobRunner({
+    clock,
+    logger,
+    sdkQuery,
+    runtimes,
+    // Who was told to end by a stop, or by hand, is waited for: its result is not to be lost.
+    cancelGraceMs: Infinity,
+    openOutput: (jobId) => store.jobs.openOutput(jobId),
+  });
+  return (job, prompt, workItem) => runner.run(new ScheduledRequest(job, prompt, workItem));
+}
+
+function by(executor: JobExecution, { store }: SchedulerContext): RunJob<RunningJob> {
+  return (running, prompt, workItem) => {
+    const { agent, scheduleName: schedule, job, signal, claim } = running;
+    return executor.execute({
+      agent,
+      prompt,
+      store,
+      triggerType: job.trigger,
+      schedule,
+      slot: claim.slot,
+      source: job.source,
+      attempt: job.attempt,
+      workItem,
+      workItemId: workItem?.id,
+      workItemTitle: workItem?.title,
+      timeout: running.schedule.timeout,
+      signal,
+      job,
+    });
+  };
+}
+
+/** What is only seldom asked for is made when it is. */
+class ScheduledRequest implements JobRequest {
+  readonly agent: Agent;
+  readonly prompt: string;
+  readonly workItem: WorkItem | undefined;
+  readonly #job: RunningJob;
+
+  constructor(job: RunningJob, prompt: string, workItem: WorkItem | undefined) {
+    this.agent = job.agent;
+    this.prompt = prompt;
+    this.workItem = workItem;
+    this.#job = job;
+  }
+
+  get jobId(): string {
+    return this.#job.id;
+  }
+
+  get schedule(): string {
+    return this.#job.scheduleName;
+  }
+
+  /** A work item takes its time before the job starts. */
+  get startedMs(): number | undefined {
+    return this.workItem === undefined ? this.#job.startedMs : undefined;
+  }
+
+  get timeout(): unknown {
+    return this.#job.schedule.timeout;
+  }
+
+  get attempt(): number {
+    return this.record.attempt;
+  }
+
+  get record(): JobRecord {
+    return this.#job.job;
+  }
+
+  get signal(): AbortSignal {
+    return this.#job.signal;
+  }
 }

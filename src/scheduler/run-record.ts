@@ -3,7 +3,8 @@ import { messageOf } from "../errors.js";
 import { isoText } from "../iso-time.js";
 import type { JobEndStatus, JobRecord } from "../state/jobs/job-log.js";
 import type { Claim } from "../state/state-store.js";
-import type { AgentSchedule, RunnerResult } from "./agent.js";
+import type { WorkItem } from "../work-sources/work-source.js";
+import type { AgentSchedule, RunResult } from "./agent.js";
 
 /** The record of a job that has ended. */
 export interface EndedRecord extends JobRecord {
@@ -15,6 +16,9 @@ export interface RunOutcome {
   readonly status: JobEndStatus;
   readonly error?: string | undefined;
   readonly summary?: string | undefined;
+  readonly exitCode?: number | undefined;
+  readonly responseBody?: unknown;
+  readonly workItem?: WorkItem | undefined;
 }
 
 export function startRecord(
@@ -45,7 +49,7 @@ export function startRecord(
 
 export function endRecord(
   job: JobRecord,
-  { status, error, summary }: RunOutcome,
+  { status, error, summary, exitCode, responseBody, workItem }: RunOutcome,
   finishedAt: Date,
   durationMs: number,
 ): EndedRecord {
@@ -59,26 +63,30 @@ export function endRecord(
     source: job.source,
     attempt: job.attempt,
     prompt: job.prompt,
-    work_item: job.work_item,
+    work_item: workItem ?? job.work_item,
     started_at: job.started_at,
     status,
     finished_at: isoText(finishedAt),
     duration_ms: Math.round(durationMs),
     error: error ?? null,
     summary: summary ?? null,
-    exit_code: job.exit_code,
-    response_body: job.response_body,
+    exit_code: exitCode ?? null,
+    response_body: responseBody ?? null,
   };
 }
 
 const COMPLETED: RunOutcome = { status: "completed" };
 
 /** What whoever ran the job says of it; nothing at all is success. */
-export function outcomeOf(result: RunnerResult | void): RunOutcome {
+export function outcomeOf(result: RunResult | void): RunOutcome {
   if (result === undefined) return COMPLETED;
-  if (result.success)
-    return result.summary === undefined ? COMPLETED : { status: "completed", summary: result.summary };
-  return { status: "failed", error: result.error ?? "the job failed", summary: result.summary };
+  const { success, status, error, summary, exitCode, responseBody, workItem } = result;
+  const isPlain = (summary ?? exitCode ?? responseBody ?? workItem) === undefined;
+  if (success && isPlain) return COMPLETED;
+  const said = { summary, exitCode, responseBody, workItem };
+  if (success) return { ...said, status: "completed" };
+  const isKnown = status === "timeout" || status === "cancelled";
+  return { ...said, status: isKnown ? status : "failed", error: error ?? "the job failed" };
 }
 
 /** A job that throws has failed, unless it was told to end. */

@@ -3,12 +3,15 @@ import type { Clock } from "../clock.js";
 import { quote } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { Random } from "../random.js";
+import type { SdkQuery } from "../runner/runtime.js";
+import type { RuntimeRegistry } from "../runner/runtime-registry.js";
 import type { StateStore } from "../state/state-store.js";
 import { SchedulerError } from "./errors.js";
 import { isJitterPercent } from "./interval.js";
+import type { JobExecution } from "./job-execution.js";
 import type { TriggerInfo } from "./running-job.js";
 import type { ScheduleSkipReason } from "./schedule-check.js";
-import type { JobExecutor, WorkSourceManager } from "./schedule-runner.js";
+import type { WorkSources } from "./schedule-work.js";
 import { timeZone } from "./time-zone.js";
 
 export interface SchedulerOptions {
@@ -30,10 +33,14 @@ export interface SchedulerOptions {
   readonly onTrigger?: ((info: TriggerInfo) => unknown) | undefined;
   /** Called after each pass. */
   readonly onTick?: ((state: SchedulerState) => unknown) | undefined;
-  readonly jobExecutor?: JobExecutor | undefined;
-  readonly workSourceManager?: WorkSourceManager | undefined;
-  /** Handed on to the job executor. */
-  readonly sdkQuery?: unknown;
+  /** Runs all jobs, in the place of each agent's own runtime. */
+  readonly jobExecutor?: JobExecution | undefined;
+  /** Where work items come from. @default a WorkSourceManager */
+  readonly workSourceManager?: WorkSources | undefined;
+  /** Asks an agent SDK: runs the jobs of agents that have neither `run` nor a `runtime`. */
+  readonly sdkQuery?: SdkQuery | undefined;
+  /** Which runtimes there are. @default function, command, http and messages */
+  readonly runtimes?: RuntimeRegistry | undefined;
   /** The jitter of intervals that name none, 0 to 10 percent. @default 0 */
   readonly jitterPercent?: number | undefined;
   /** How many jobs may run at a time, over all agents. @default no limit */

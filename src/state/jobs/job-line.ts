@@ -35,7 +35,7 @@ export function startLine(start: JobStart, process: string): string {
 
 export function endLine(
   id: string,
-  { status, finished_at, error, summary, exit_code, response_body }: JobEnd,
+  { status, finished_at, error, summary, exit_code, response_body, work_item }: JobEnd,
   duration_ms: number | null,
   process: string,
 ): string {
@@ -48,6 +48,8 @@ export function endLine(
     summary,
     exit_code,
     response_body,
+    // Most know it from their start.
+    work_item: work_item ?? undefined,
     process,
   });
 }

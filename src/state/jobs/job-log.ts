@@ -41,6 +41,8 @@ export interface JobEnd {
   readonly exit_code: number | null;
   /** Any JSON value. */
   readonly response_body: unknown;
+  /** Any JSON value: what was taken after the start, or `null` where that said it. */
+  readonly work_item: unknown;
 }
 
 /** A job as far as it has come: while it runs, all that its end will tell is `null`. */
@@ -81,6 +83,8 @@ export interface JobOutcomeRecord {
   readonly summary?: string | null | undefined;
   readonly exit_code?: number | null | undefined;
   readonly response_body?: unknown;
+  /** @default what the start said */
+  readonly work_item?: unknown;
   /** @default the clock's time */
   readonly finished_at?: string | undefined;
   /** `null`: unknown. @default the time since the start */

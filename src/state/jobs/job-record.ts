@@ -91,7 +91,7 @@ function readStart(
 
 function readEnd(
   given: Fields,
-  { finished_at, response_body }: Pick<JobEnd, "finished_at" | "response_body">,
+  { finished_at, response_body, work_item }: Pick<JobEnd, "finished_at" | "response_body" | "work_item">,
 ): JobEnd {
   return {
     status: valueAt(given, "status", endStatus),
@@ -101,6 +101,7 @@ function readEnd(
     summary: valueAt(given, "summary", optionalText),
     exit_code: valueAt(given, "exit_code", exitCode),
     response_body: response_body ?? null,
+    work_item: work_item ?? null,
   };
 }
 
@@ -124,7 +125,8 @@ export function newStart(job: NewJob, id: string, startedAt: Date): JobStart {
 export function newEnd(outcome: JobOutcomeRecord, finishedAt: Date): JobEnd {
   try {
     const response_body = asJson(outcome.response_body);
-    return readEnd(fieldsOf(outcome), { finished_at: isoText(finishedAt), response_body });
+    const work_item = asJson(outcome.work_item);
+    return readEnd(fieldsOf(outcome), { finished_at: isoText(finishedAt), response_body, work_item });
   } catch (error) {
     throw refused("end", error);
   }
@@ -153,6 +155,7 @@ export function storedEnd(value: unknown): JobEnd | undefined {
     readEnd(fields, {
       finished_at: valueAt(fields, "finished_at", time),
       response_body: fields["response_body"],
+      work_item: fields["work_item"],
     }),
   );
 }
@@ -180,7 +183,7 @@ export function jobRecord(start: JobStart, end: JobEnd | undefined): JobRecord {
     source,
     attempt,
     prompt,
-    work_item,
+    work_item: end?.work_item ?? work_item,
     started_at,
     status,
     finished_at,

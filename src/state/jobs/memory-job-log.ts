@@ -124,7 +124,8 @@ export class MemoryJobLog implements JobLog {
     if (record === undefined || startedMs === undefined) return false;
     const elapsedMs = Math.round(this.#clock.monotonic() - startedMs);
     const duration_ms = givenMs === undefined ? elapsedMs : end.duration_ms;
-    this.#records.set(id, { ...record, ...end, duration_ms });
+    const work_item = end.work_item ?? record.work_item;
+    this.#records.set(id, { ...record, ...end, work_item, duration_ms });
     this.#startedMs.delete(id);
     return true;
   }

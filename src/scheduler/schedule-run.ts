@@ -1,0 +1,29 @@
+/** One run of a schedule: its work item, its prompt, its execution, the report to where the work came from. */
+import type { WorkItem } from "../work-sources/work-source.js";
+import type { AgentSchedule, ExecutorResult, RunResult } from "./agent.js";
+import { buildSchedulePrompt } from "./schedule-prompt.js";
+import { runOnWork, type WorkParts, type WorkRun } from "./schedule-work.js";
+
+export interface ScheduleRun extends WorkRun {
+  readonly schedule: AgentSchedule;
+}
+
+/** Runs a job in whatever way; throwing is failing. */
+export type RunJob<Run> = (
+  run: Run,
+  prompt: string,
+  workItem: WorkItem | undefined,
+) => Promise<ExecutorResult> | ExecutorResult;
+
+/** Answers at once where the job does: throwing is failing, then as later. */
+export function performRun<Run extends ScheduleRun>(
+  run: Run,
+  parts: WorkParts,
+  execute: RunJob<Run>,
+): Promise<RunResult> | RunResult {
+  const { schedule } = run;
+  if (schedule.work_source === undefined) return execute(run, buildSchedulePrompt(schedule), undefined);
+  return runOnWork(run, schedule.work_source, parts, (item) =>
+    execute(run, buildSchedulePrompt(schedule, item), item),
+  );
+}
