@@ -10,8 +10,7 @@ const jobId = "job-2026-01-01-aaaaaa";
 
 /** A request that tells which of its parts were asked for. */
 class WatchedRequest implements JobRequest {
-  readonly jobId: string = jobId;
-  readonly prompt: string = "Do it";
+  readonly id: string = jobId;
   readonly agent: RunnableAgent;
   readonly asked: string[] = [];
   readonly #controller = new AbortController();
@@ -25,8 +24,8 @@ class WatchedRequest implements JobRequest {
     return 1;
   }
 
-  get record(): undefined {
-    this.asked.push("record");
+  get job(): undefined {
+    this.asked.push("job");
     return undefined;
   }
 
@@ -52,18 +51,24 @@ const boom = (): never => {
 describe("a job that ends at once", () => {
   it("has its result at once, and nothing was made that it did not ask for", () => {
     const request = new WatchedRequest(() => "done");
-    const result = runner().run(request);
+    const result = runner().run(request, "Do it");
     expect(result).toEqual({ success: true, jobId, status: "completed", summary: "done", durationMs: 0 });
     expect(request.asked).toEqual([]);
   });
 
+  it("and has nothing to say has no result: that is success", () => {
+    expect(runner().run(new WatchedRequest(() => 42), "Do it")).toBeUndefined();
+  });
+
   it("by throwing has its result at once too", () => {
-    const result = runner().run(new WatchedRequest(boom));
+    const result = runner().run(new WatchedRequest(boom), "Do it");
     expect(result).toEqual({ success: false, jobId, status: "failed", error: "boom", durationMs: 0 });
   });
 
   it("has its result at once although it may take only so long", () => {
-    expect(runner().run(new WatchedRequest(() => "done", 1_000))).toMatchObject({ status: "completed" });
+    expect(runner().run(new WatchedRequest(() => "done", 1_000), "Do it")).toMatchObject({
+      status: "completed",
+    });
   });
 });
 
@@ -84,6 +89,7 @@ describe("what a job writes after its end", () => {
         ({ log } = job);
         return end();
       }),
+      "Do it",
     );
     log("too late");
     await Promise.resolve();
@@ -97,7 +103,7 @@ describe("the signal of a job", () => {
       request.cancel();
       return signal.aborted ? "heard" : "not heard";
     });
-    expect(runner().run(request)).toMatchObject({ summary: "heard" });
+    expect(runner().run(request, "Do it")).toMatchObject({ summary: "heard" });
   });
 
   it("of a job with a timeout has fired for who looks at it after it was cancelled", () => {
@@ -105,7 +111,7 @@ describe("the signal of a job", () => {
       request.cancel();
       return job.signal.aborted ? "heard" : "not heard";
     }, 1_000);
-    expect(runner().run(request)).toMatchObject({ summary: "heard" });
+    expect(runner().run(request, "Do it")).toMatchObject({ summary: "heard" });
   });
 
   it("that fires while the job starts ends it", async () => {
@@ -114,7 +120,7 @@ describe("the signal of a job", () => {
       request.cancel();
       return ended;
     }, 1_000);
-    expect(await runner().run(request)).toMatchObject({ status: "cancelled", error: "not needed" });
+    expect(await runner().run(request, "Do it")).toMatchObject({ status: "cancelled", error: "not needed" });
   });
 });
 
@@ -132,7 +138,7 @@ describe("a job that was cancelled and does not end", () => {
     const request = new WatchedRequest(never, timeout);
     let result: unknown = "still running";
     const waiting = async (): Promise<void> => {
-      result = await patient.run(request);
+      result = await patient.run(request, "Do it");
     };
     void waiting();
     request.cancel();

@@ -124,18 +124,23 @@ export class JobExecutor {
     }
   }
 
-  #resultOf(options: ExecuteOptions, record: JobRecord): RunnerResult | Promise<RunnerResult> {
-    const { agent, prompt, schedule, workItem, timeout, signal } = options;
-    const { id: jobId, attempt } = record;
+  async #resultOf(options: ExecuteOptions, job: JobRecord): Promise<RunnerResult> {
+    const { agent, prompt, schedule: scheduleName, workItem, timeout, signal } = options;
+    const { id, attempt } = job;
     if (signal?.aborted === true)
       return {
         success: false,
-        jobId,
+        jobId: id,
         status: "cancelled",
         error: `Cancelled before it started: ${messageOf(signal.reason)}`,
         durationMs: 0,
       };
-    return this.#runner.run({ jobId, agent, prompt, schedule, workItem, timeout, signal, attempt, record });
+    const startedMs = this.#clock.monotonic();
+    const request = { id, agent, scheduleName, attempt, job, timeout, signal, startedMs };
+    const result = await this.#runner.run(request, prompt, workItem);
+    if (result !== undefined) return result;
+    const durationMs = Math.round(this.#clock.monotonic() - startedMs);
+    return { success: true, jobId: id, status: "completed", durationMs };
   }
 
   async #close(store: JobStore, result: RunnerResult): Promise<void> {

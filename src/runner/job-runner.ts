@@ -8,11 +8,10 @@ import type { JobOutput } from "../state/jobs/job-log.js";
 import { timeoutMs } from "./configuration.js";
 import { functionRuntime } from "./function-runtime.js";
 import { endingOf } from "./job-ending.js";
-import type { OutputPlace } from "./output-writer.js";
 import { isPromiseLike } from "./promise-like.js";
 import { type Ending, resultOf, type RunnerResult, SUCCESS, type StopCause } from "./runner-result.js";
 import { type JobRequest, type JobSetting, RunningJob } from "./running-job.js";
-import type { Runtime, RuntimeContext, SdkQuery } from "./runtime.js";
+import type { RunnableAgent, Runtime, RuntimeContext, SdkQuery } from "./runtime.js";
 import { RuntimeRegistry } from "./runtime-registry.js";
 
 export interface JobRunnerOptions {
@@ -46,7 +45,7 @@ export class JobRunner {
   readonly #runtimes: RuntimeRegistry;
   readonly #context: RuntimeContext;
   readonly #cancelGraceMs: number;
-  readonly #place: OutputPlace;
+  /** Of all jobs that run by a function and may take for ever. */
   readonly #plain: JobSetting;
   /** Made once for each agent: its configuration is checked then. */
   readonly #made = new WeakMap<object, Runtime>();
@@ -61,8 +60,8 @@ export class JobRunner {
     this.#runtimes = options.runtimes ?? new RuntimeRegistry();
     this.#context = { clock, logger, graceMs, sdkQuery };
     const openOutput = async (jobId: string): Promise<JobOutput> => options.openOutput(jobId);
-    this.#place = { clock, logger, outputTimeoutMs, openOutput };
-    this.#plain = { place: this.#place, runtime: functionRuntime, isLimited: false };
+    const place = { clock, logger, outputTimeoutMs, openOutput };
+    this.#plain = { place, runtime: functionRuntime, isLimited: false };
   }
 
   /** How many jobs are under way, without those that were given up. */
@@ -75,31 +74,41 @@ export class JobRunner {
     return this.#abandonedCount;
   }
 
-  /** Answers at once where the job ends at once, has no time limit and writes nothing: that costs no promise. */
-  run(request: JobRequest): RunnerResult | Promise<RunnerResult> {
+  /**
+   * Answers at once where the job ends at once and writes nothing: that costs no promise. Answers nothing where it
+   * also succeeds and has nothing to say: a burst has thousands of those.
+   */
+  run(
+    request: JobRequest,
+    prompt: string,
+    workItem?: unknown,
+  ): RunnerResult | Promise<RunnerResult> | undefined {
     const { clock } = this.#context;
-    const startedMs = request.startedMs ?? clock.monotonic();
+    const { agent } = request;
+    // A work item has taken its time before.
+    const calledMs = workItem === undefined ? request.startedMs : undefined;
+    const startedMs = calledMs ?? clock.monotonic();
     let job: RunningJob | undefined;
     let limitMs: number | undefined;
     let ending: Ending;
     let runtime: Runtime | undefined;
     try {
-      limitMs = limitOf(request);
-      runtime = this.#runtimeOf(request);
-      job = new RunningJob(request, this.#settingOf(runtime, limitMs !== undefined));
+      const limit = request.timeout ?? agent.timeout;
+      if (limit !== undefined) limitMs = timeoutMs(limit, `agent ${agent.name}`);
+      // The way of most needs no looking up.
+      runtime = agent.runtime == null && agent.run !== undefined ? functionRuntime : this.#runtimeOf(agent);
+      const isPlain = limitMs === undefined && runtime === functionRuntime;
+      const setting = isPlain ? this.#plain : { ...this.#plain, runtime, isLimited: limitMs !== undefined };
+      job = new RunningJob(request, setting, prompt, workItem);
       const answer = runtime.run(job);
-      // A burst has thousands of them: as little as can be is made for each.
-      if (answer === SUCCESS && limitMs === undefined && job.end() === undefined) {
-        const durationMs = Math.round(clock.monotonic() - startedMs);
-        return { success: true, jobId: job.jobId, status: "completed", durationMs };
-      }
+      if (answer === SUCCESS && limitMs === undefined && job.end() === undefined) return undefined;
       if (isPromiseLike(answer)) return this.#runOn(job, runtime, answer, startedMs, limitMs);
       ending = { how: "answered", answer };
     } catch (error) {
       ending = { how: "threw", error };
     }
     const tookMs = Math.round(clock.monotonic() - startedMs);
-    const result = resultOf(request.jobId, tookMs, ending, overdue(limitMs, tookMs), runtime?.secrets);
+    const result = resultOf(request.id, tookMs, ending, overdue(limitMs, tookMs), runtime?.secrets);
     const closing = job?.end();
     return closing === undefined ? result : closed(closing, result);
   }
@@ -144,26 +153,13 @@ export class JobRunner {
     return result;
   }
 
-  /** One for all jobs that run by a function and may take for ever. */
-  #settingOf(runtime: Runtime, isLimited: boolean): JobSetting {
-    const isPlain = !isLimited && runtime === functionRuntime;
-    return isPlain ? this.#plain : { place: this.#place, runtime, isLimited };
-  }
-
-  #runtimeOf({ agent }: JobRequest): Runtime {
-    // The way of most, which needs no looking up.
-    if (agent.runtime == null && agent.run !== undefined) return functionRuntime;
+  #runtimeOf(agent: RunnableAgent): Runtime {
     const made = this.#made.get(agent);
     if (made !== undefined) return made;
     const runtime = this.#runtimes.runtimeOf(agent, this.#context);
     this.#made.set(agent, runtime);
     return runtime;
   }
-}
-
-function limitOf({ timeout, agent }: JobRequest): number | undefined {
-  const given = timeout ?? agent.timeout;
-  return given === undefined ? undefined : timeoutMs(given, `agent ${agent.name}`);
 }
 
 /** A job that kept everybody from looking at the clock has timed out too. */

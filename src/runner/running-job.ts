@@ -6,18 +6,17 @@ import type { JobRecord } from "../state/jobs/job-log.js";
 import { type OutputPlace, OutputWriter } from "./output-writer.js";
 import type { RunnableAgent, Runtime, RuntimeJob } from "./runtime.js";
 
-/** What is to be run. `attempt`, `record` and `signal` may be getters that make them: they are read when needed. */
+/** What is to be run. `attempt`, `job` and `signal` may be getters that make them: they are read when needed. */
 export interface JobRequest {
-  readonly jobId: string;
+  readonly id: string;
   readonly agent: RunnableAgent;
-  readonly schedule?: string | undefined;
-  readonly prompt: string;
-  readonly workItem?: unknown;
+  readonly scheduleName?: string | undefined;
   readonly attempt: number;
-  readonly record?: JobRecord | undefined;
+  /** Its record, where it has one. */
+  readonly job?: JobRecord | undefined;
   /** Cancels the job. */
   readonly signal?: AbortSignal | undefined;
-  /** When it started, on the monotonic clock, where the caller has just looked. */
+  /** When it was called for, on the monotonic clock, where the caller has just looked. */
   readonly startedMs?: number | undefined;
   /** How long it may take: milliseconds, or text such as "5m". @default the agent's */
   readonly timeout?: unknown;
@@ -43,12 +42,12 @@ export class RunningJob implements RuntimeJob {
   #isOver = false;
   #controller: AbortController | undefined = undefined;
 
-  constructor(request: JobRequest, setting: JobSetting) {
-    this.jobId = request.jobId;
+  constructor(request: JobRequest, setting: JobSetting, prompt: string, workItem: unknown) {
+    this.jobId = request.id;
     this.agent = request.agent;
-    this.schedule = request.schedule;
-    this.prompt = request.prompt;
-    this.workItem = request.workItem;
+    this.schedule = request.scheduleName;
+    this.prompt = prompt;
+    this.workItem = workItem;
     this.#request = request;
     this.#setting = setting;
   }
@@ -58,7 +57,7 @@ export class RunningJob implements RuntimeJob {
   }
 
   get record(): JobRecord | undefined {
-    return this.#request.record;
+    return this.#request.job;
   }
 
   get signal(): AbortSignal {

@@ -1,11 +1,8 @@
 /** How a scheduler runs its jobs: in the host's own way, by the host's executor, or by each agent's own runtime. */
 import type { ExecuteOptions } from "../runner/job-executor.js";
 import { JobRunner } from "../runner/job-runner.js";
-import type { JobRequest } from "../runner/running-job.js";
-import type { JobRecord } from "../state/jobs/job-log.js";
 import { WorkSourceManager } from "../work-sources/manager.js";
-import type { WorkItem } from "../work-sources/work-source.js";
-import type { Agent, ExecutorResult } from "./agent.js";
+import type { ExecutorResult } from "./agent.js";
 import type { ExecuteJob } from "./job-desk.js";
 import type { RunningJob } from "./running-job.js";
 import { performRun, type RunJob } from "./schedule-run.js";
@@ -41,7 +38,7 @@ function byRuntime({ sdkQuery, runtimes }: SchedulerOptions, context: SchedulerC
     cancelGraceMs: Infinity,
     openOutput: (jobId) => store.jobs.openOutput(jobId),
   });
-  return (job, prompt, workItem) => runner.run(new ScheduledRequest(job, prompt, workItem));
+  return (job, prompt, workItem) => runner.run(job, prompt, workItem);
 }
 
 function by(executor: JobExecution, { store }: SchedulerContext): RunJob<RunningJob> {
@@ -64,48 +61,4 @@ function by(executor: JobExecution, { store }: SchedulerContext): RunJob<Running
       job,
     });
   };
-}
-
-/** What is only seldom asked for is made when it is. */
-class ScheduledRequest implements JobRequest {
-  readonly agent: Agent;
-  readonly prompt: string;
-  readonly workItem: WorkItem | undefined;
-  readonly #job: RunningJob;
-
-  constructor(job: RunningJob, prompt: string, workItem: WorkItem | undefined) {
-    this.agent = job.agent;
-    this.prompt = prompt;
-    this.workItem = workItem;
-    this.#job = job;
-  }
-
-  get jobId(): string {
-    return this.#job.id;
-  }
-
-  get schedule(): string {
-    return this.#job.scheduleName;
-  }
-
-  /** A work item takes its time before the job starts. */
-  get startedMs(): number | undefined {
-    return this.workItem === undefined ? this.#job.startedMs : undefined;
-  }
-
-  get timeout(): unknown {
-    return this.#job.schedule.timeout;
-  }
-
-  get attempt(): number {
-    return this.record.attempt;
-  }
-
-  get record(): JobRecord {
-    return this.#job.job;
-  }
-
-  get signal(): AbortSignal {
-    return this.#job.signal;
-  }
 }

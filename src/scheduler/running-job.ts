@@ -1,4 +1,5 @@
 /** A job that has been started and not yet recorded as ended. As little as possible is made of it before it runs. */
+import type { JobRequest } from "../runner/running-job.js";
 import type { JobRecord } from "../state/jobs/job-log.js";
 import type { ScheduleState } from "../state/schedule-state.js";
 import type { Claim } from "../state/state-store.js";
@@ -20,7 +21,7 @@ export interface TriggerInfo {
   readonly signal: AbortSignal;
 }
 
-export class RunningJob implements TriggerInfo, ClaimHolder {
+export class RunningJob implements TriggerInfo, JobRequest, ClaimHolder {
   /** What it runs under: another than it was started with, when that was not renewed in time. */
   claim: Claim;
   place = -1;
@@ -36,8 +37,9 @@ export class RunningJob implements TriggerInfo, ClaimHolder {
   isCompleting = false;
   /** Whether its place has been given to others. */
   isGone = false;
+  readonly agent: Agent;
+  readonly schedule: AgentSchedule;
   readonly #startedUnder: Claim;
-  readonly #entry: RosterEntry;
   /** Why it was started. */
   readonly #source: JobRecord["source"];
   #job: JobRecord | undefined = undefined;
@@ -45,18 +47,11 @@ export class RunningJob implements TriggerInfo, ClaimHolder {
 
   constructor(claim: Claim, entry: RosterEntry, source: JobRecord["source"], startedMs: number) {
     this.claim = claim;
+    this.agent = entry.agent;
+    this.schedule = entry.schedule;
     this.startedMs = startedMs;
     this.#startedUnder = claim;
-    this.#entry = entry;
     this.#source = source;
-  }
-
-  get agent(): Agent {
-    return this.#entry.agent;
-  }
-
-  get schedule(): AgentSchedule {
-    return this.#entry.schedule;
   }
 
   get id(): string {
@@ -73,6 +68,14 @@ export class RunningJob implements TriggerInfo, ClaimHolder {
 
   get scheduleState(): ScheduleState {
     return this.#startedUnder.state;
+  }
+
+  get attempt(): number {
+    return this.job.attempt;
+  }
+
+  get timeout(): AgentSchedule["timeout"] {
+    return this.schedule.timeout;
   }
 
   /** Made when it is first asked for: all jobs of a burst are started before anything is written of them. */

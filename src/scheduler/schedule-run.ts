@@ -8,19 +8,19 @@ export interface ScheduleRun extends WorkRun {
   readonly schedule: AgentSchedule;
 }
 
-/** Runs a job in whatever way; throwing is failing. */
-export type RunJob<Run> = (
+/** Runs a job in whatever way; throwing is failing, to answer nothing is success. */
+export type RunJob<Run, Result = ExecutorResult | undefined> = (
   run: Run,
   prompt: string,
   workItem: WorkItem | undefined,
-) => Promise<ExecutorResult> | ExecutorResult;
+) => Promise<Result> | Result;
 
 /** Answers at once where the job does: throwing is failing, then as later. */
-export function performRun<Run extends ScheduleRun>(
+export function performRun<Run extends ScheduleRun, Result extends ExecutorResult | undefined>(
   run: Run,
   parts: WorkParts,
-  execute: RunJob<Run>,
-): Promise<RunResult> | RunResult {
+  execute: RunJob<Run, Result>,
+): Promise<RunResult | Result> | RunResult | Result {
   const { schedule } = run;
   if (schedule.work_source === undefined) return execute(run, buildSchedulePrompt(schedule), undefined);
   return runOnWork(run, schedule.work_source, parts, (item) =>

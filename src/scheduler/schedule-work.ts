@@ -65,7 +65,7 @@ export async function runOnWork(
   run: WorkRun,
   workSource: unknown,
   { sources, clock, logger }: WorkParts,
-  execute: (item: WorkItem) => Promise<ExecutorResult> | ExecutorResult,
+  execute: (item: WorkItem) => Promise<ExecutorResult | undefined> | ExecutorResult | undefined,
 ): Promise<RunResult> {
   const { agent, signal } = run;
   const name = nameOf({ agent: agent.name, schedule: run.scheduleName });
@@ -88,7 +88,7 @@ export async function runOnWork(
   const callOff = keepRenewing(item, next, holder, { sources, clock, logger });
   let result: ExecutorResult;
   try {
-    result = await execute(item);
+    result = (await execute(item)) ?? { success: true };
   } catch (error) {
     await giveBack(`the run broke: ${messageOf(error)}`);
     throw error;
