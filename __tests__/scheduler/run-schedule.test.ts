@@ -40,7 +40,14 @@ async function ranOnce(
 describe("runSchedule", () => {
   it("runs the job, records it, and plans the next run", async () => {
     const { result, store, lines } = await ranOnce();
-    expect(result).toMatchObject({ success: true, status: "completed", summary: "did: Read." });
+    expect(result).toEqual({
+      success: true,
+      jobId: expect.any(String),
+      status: "completed",
+      summary: "did: Read.",
+      durationMs: 0,
+      processedWorkItem: false,
+    });
     expect(await store.read(KEY)).toMatchObject({
       status: "idle",
       last_run_at: "2026-03-01T00:00:00.000Z",
@@ -119,6 +126,49 @@ describe("runSchedule", () => {
     await store.close();
   });
 
+  it("tells its job to end when it is cancelled", async () => {
+    const canceller = new AbortController();
+    const waiting: Agent = {
+      name: "reader",
+      run: ({ signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason));
+          canceller.abort(new Error("not today"));
+        }),
+    };
+    const { result, store } = await ranOnce({ agent: waiting, signal: canceller.signal });
+    expect(result).toMatchObject({ success: false, status: "cancelled", error: "not today" });
+    expect(await store.read(KEY)).toMatchObject({
+      status: "idle",
+      next_run_at: "2026-03-01T00:05:00.000Z",
+    });
+    await store.close();
+  });
+
+  it("tells its job to end when its item may be another's", async () => {
+    const clock = new FakeClock("2026-03-01T00:00:00Z");
+    const workSourceManager: WorkSources = {
+      getNextWorkItem: async () => ({ item: workItem(), renewEveryMs: 60_000 }),
+      reportOutcome: async () => {},
+      renewWorkItem: async () => false,
+    };
+    const waiting: Agent = {
+      name: "reader",
+      run: ({ signal }) => {
+        void clock.advance("1m");
+        return clock.sleep("1h", signal);
+      },
+    };
+    const { result, store } = await ranOnce({
+      agent: waiting,
+      clock,
+      workSourceManager,
+      schedule: { ...schedule, work_source: { type: "list" } },
+    });
+    expect(result).toMatchObject({ success: false, status: "cancelled", durationMs: 60_000 });
+    await store.close();
+  });
+
   it("leaves a schedule disabled that was disabled while it ran", async () => {
     const stateDir = stateDirectory();
     const disabling: Agent = {
@@ -138,7 +188,7 @@ describe("runSchedule", () => {
       throw new Error("boom");
     };
     const { result, store } = await ranOnce({ jobExecutor: { execute } });
-    expect(result).toEqual({ success: false, status: "failed", error: "boom" });
+    expect(result).toEqual({ success: false, status: "failed", error: "boom", processedWorkItem: false });
     expect(await store.read(KEY)).toMatchObject({ status: "idle", last_error: "boom" });
     await store.close();
   });

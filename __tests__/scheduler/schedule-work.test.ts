@@ -118,6 +118,22 @@ describe("a run on a work item", () => {
     await scheduler.stop();
   });
 
+  it.each([
+    ["reports", "done", { reportOutcome: async () => false }],
+    ["gives back", "cancelled", { releaseWorkItem: async () => false }],
+  ])("that %s an item which it no longer holds says so", async (_, end, refusing) => {
+    const told = telling({ item }, refusing);
+    const jobExecutor = {
+      execute: () =>
+        ({ success: end === "done", status: end === "done" ? "completed" : "cancelled" }) as const,
+    };
+    const { lines, scheduler } = await ran(told, { jobExecutor });
+    expect(lines.at(-1)).toBe(
+      "list:7 is no longer held by fixer/work: what came of it is not told to its source.",
+    );
+    await scheduler.stop();
+  });
+
   it("fails when the source cannot be asked", async () => {
     const told = telling({ item }, { getNextWorkItem: async () => boom() });
     const { record, scheduler } = await ran(told, { run: () => "done" });
@@ -157,7 +173,7 @@ describe("a run on a work item", () => {
     await scheduler.stop();
   });
 
-  it("warns once when its claim was lost, and renews it no more", async () => {
+  it("is told to end when its claim was lost, which is renewed no more", async () => {
     let renewals = 0;
     const renewWorkItem = async (): Promise<boolean> => {
       renewals++;
@@ -165,9 +181,15 @@ describe("a run on a work item", () => {
     };
     const told = telling({ item, renewEveryMs: 60_000 }, { renewWorkItem });
     const clock = new FakeClock();
-    const { lines, scheduler } = await ran(told, { clock, run: () => clock.sleep("5m") });
+    const { record, lines, scheduler } = await ran(told, {
+      clock,
+      run: ({ signal }) => clock.sleep("5m", signal),
+    });
     expect(renewals).toBe(1);
-    expect(lines).toContain("list:7 was not renewed in time: another may have taken it.");
+    expect(lines).toContain(
+      "list:7 was not renewed in time: another may have taken it, so the job is told to end.",
+    );
+    expect(record).toMatchObject({ status: "cancelled", duration_ms: 60_000 });
     await scheduler.stop();
   });
 });

@@ -64,7 +64,7 @@ export async function runSchedule(options: RunScheduleOptions): Promise<RunResul
     const result = await resultOf(options, (known.failure_count ?? 0) + 1, { store, logger, clock });
     await store.update(key, (state) => stateAfter(result, { state, schedule, startedAt, now: clock.now() }));
     logger.info(`Completed ${nameOf(key)}: ${result.success ? "success" : "failed"}`);
-    return result;
+    return { processedWorkItem: false, ...result };
   } finally {
     await store.close();
   }
@@ -78,10 +78,15 @@ async function resultOf(
   const { agent, scheduleName, schedule, sdkQuery, executorOptions } = options;
   const { jobExecutor = new JobExecutor({ clock, logger, sdkQuery, ...executorOptions, store }) } = options;
   const { workSourceManager: sources = new WorkSourceManager({ clock, logger }) } = options;
-  const { signal = new AbortController().signal } = options;
+  const canceller = new AbortController();
+  const signal = AbortSignal.any([
+    canceller.signal,
+    ...(options.signal === undefined ? [] : [options.signal]),
+  ]);
+  const abort = (reason: string): void => canceller.abort(new DOMException(reason, "AbortError"));
   try {
     return await performRun(
-      { agent, scheduleName, schedule, signal },
+      { agent, scheduleName, schedule, signal, abort },
       { sources, clock, logger },
       (_, prompt, workItem) =>
         jobExecutor.execute({

@@ -15,8 +15,9 @@ export interface WorkSources {
     agent: Agent,
     options: { readonly workSource: unknown; readonly signal?: AbortSignal | undefined },
   ): Promise<NextItem>;
+  /** `false` when the item was no longer held. */
   reportOutcome(id: string, outcome: WorkOutcome, holder: ItemHolder): Promise<unknown>;
-  /** Gives an item back whose run broke. */
+  /** Gives an item back whose run broke; `false` when it was no longer held. */
   releaseWorkItem?(
     id: string,
     options: ItemHolder & { readonly reason: string; readonly addComment?: boolean | undefined },
@@ -44,6 +45,8 @@ export interface WorkRun {
   readonly agent: Agent;
   readonly scheduleName: string;
   readonly signal: AbortSignal;
+  /** Tells the job to end. */
+  abort(reason: string): void;
 }
 
 export interface WorkParts {
@@ -77,15 +80,22 @@ export async function runOnWork(
   }
   const holder: ItemHolder = { agent, claim };
   logger.info(`Claimed ${item.id} for ${name}: ${item.title}`);
+  const notHeld = `${item.id} is no longer held by ${name}: what came of it is not told to its source.`;
   const giveBack = async (reason: string): Promise<void> => {
     try {
-      await sources.releaseWorkItem?.(item.id, { ...holder, reason });
-      logger.info(`Released ${item.id} of ${name}: ${reason}`);
+      const isHeld = await sources.releaseWorkItem?.(item.id, { ...holder, reason });
+      if (isHeld === false) logger.warn(notHeld);
+      else logger.info(`Released ${item.id} of ${name}: ${reason}`);
     } catch (error) {
       logger.warn(`Could not release ${item.id} of ${name}: ${messageOf(error)}`);
     }
   };
-  const callOff = keepRenewing(item, next, holder, { sources, clock, logger });
+  const callOff = keepRenewing(item, next, holder, {
+    sources,
+    clock,
+    logger,
+    onLost: () => run.abort(`${item.id} was not renewed in time: another may have taken it`),
+  });
   let result: ExecutorResult;
   try {
     result = (await execute(item)) ?? { success: true };
@@ -98,8 +108,10 @@ export async function runOnWork(
   if (result.status === "cancelled") await giveBack(result.error ?? "the run was cancelled");
   else
     try {
-      await sources.reportOutcome(item.id, outcomeOf(result), holder);
-      logger.info(`Reported outcome of ${item.id} for ${name}: ${result.success ? "success" : "failure"}`);
+      const isHeld = await sources.reportOutcome(item.id, outcomeOf(result), holder);
+      if (isHeld === false) logger.warn(notHeld);
+      else
+        logger.info(`Reported outcome of ${item.id} for ${name}: ${result.success ? "success" : "failure"}`);
     } catch (error) {
       logger.warn(`Could not report the outcome of ${item.id} for ${name}: ${messageOf(error)}`);
     }
@@ -117,7 +129,7 @@ function keepRenewing(
   { id }: WorkItem,
   { renewEveryMs }: NextItem,
   holder: ItemHolder,
-  { sources, clock, logger }: WorkParts,
+  { sources, clock, logger, onLost }: WorkParts & { onLost: () => void },
 ): () => void {
   if (renewEveryMs === undefined || sources.renewWorkItem === undefined) return nothing;
   let isOver = false;
@@ -126,7 +138,8 @@ function keepRenewing(
     try {
       const isHeld = await sources.renewWorkItem?.(id, holder);
       if (isHeld === false && !isOver) {
-        logger.warn(`${id} was not renewed in time: another may have taken it.`);
+        logger.warn(`${id} was not renewed in time: another may have taken it, so the job is told to end.`);
+        onLost();
         return;
       }
     } catch (error) {
