@@ -7,7 +7,8 @@ import type { JobOutput } from "./job-log.js";
 
 /** What the output is kept in; one writer, and every position counts from the start. */
 export interface OutputBytes {
-  read(position: number, length: number): Promise<Buffer>;
+  /** Fills the bytes from there on. Answers how many it had, fewer only at its end. */
+  read(bytes: Uint8Array, position: number): Promise<number>;
   /** How many of the bytes were written, at least one. */
   write(bytes: Uint8Array, position: number): Promise<number>;
   truncate(size: number): Promise<void>;
@@ -17,6 +18,8 @@ export interface OutputBytes {
 /** More than the longest line that says how much was cut. */
 const MARKER_ROOM = 64;
 const LONGEST_CHARACTER = 4;
+/** The largest piece that is copied at once, and the largest buffer that is kept for the next write. */
+const PIECE_BYTES = 262_144;
 
 export class CappedOutput implements JobOutput {
   readonly #bytes: OutputBytes;
@@ -29,6 +32,10 @@ export class CappedOutput implements JobOutput {
   #cutAt: number | undefined;
   #markerBytes = 0;
   #bytesCut = 0;
+  /** Copied to by the next write. One for each would be collected only when 32 MB of them wait for it. */
+  #spare: Buffer | undefined;
+  /** The same, for compacting. */
+  #piece: Buffer | undefined;
   #last: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
@@ -44,19 +51,29 @@ export class CappedOutput implements JobOutput {
     if (this.#closing !== undefined) {
       throw new StateError("The output of this job is closed.", { code: "STATE_CLOSED" });
     }
+    const length = Buffer.byteLength(chunk);
+    const buffer = this.#takeBuffer(length);
     // A copy: the caller may use its buffer again before its turn has come.
-    const bytes = typeof chunk === "string" ? Buffer.from(chunk) : Buffer.from(chunk);
-    await this.whenIdle(() => this.#append(bytes));
+    if (typeof chunk === "string") buffer.write(chunk);
+    else buffer.set(chunk);
+    try {
+      await this.whenIdle(() => this.#append(buffer.subarray(0, length)));
+    } finally {
+      // A closed output may be remembered for long.
+      if (buffer.length <= PIECE_BYTES && this.#closing === undefined) this.#spare = buffer;
+    }
   }
 
   /** Cuts the output to its limit. Closed it is in any case, even where the disk refuses that. */
   close(): Promise<void> {
+    this.#spare = undefined;
     this.#closing ??= this.whenIdle(async () => {
       try {
         // A first cut that is shorter than the line about it would make the output longer.
         const spareBytes = this.#cutAt === undefined ? MARKER_ROOM : this.#markerBytes;
         if (this.#size > this.#maxBytes + spareBytes) await this.#compact();
       } finally {
+        this.#piece = undefined;
         this.#onClosed();
         await this.#bytes.close();
       }
@@ -69,6 +86,12 @@ export class CappedOutput implements JobOutput {
     const acting = this.#last.then(act);
     this.#last = settled(acting);
     return acting;
+  }
+
+  #takeBuffer(length: number): Buffer {
+    const spare = this.#spare;
+    this.#spare = undefined;
+    return spare !== undefined && spare.length >= length ? spare : Buffer.allocUnsafe(length);
   }
 
   async #append(bytes: Uint8Array): Promise<void> {
@@ -89,22 +112,39 @@ export class CappedOutput implements JobOutput {
     const tailAt = await this.#startOfTail();
     const bytesCut = this.#bytesCut + tailAt - cutAt - this.#markerBytes;
     const marker = Buffer.from(`\n[${bytesCut} bytes of output were cut here]\n`);
-    const tail = await this.#bytes.read(tailAt, this.#size - tailAt);
-    const kept = Buffer.concat([marker, tail]);
-    for (let done = 0; done < kept.length;) {
-      done += await this.#bytes.write(kept.subarray(done), cutAt + done);
-    }
-    await this.#bytes.truncate(cutAt + kept.length);
+    await this.#writeAll(marker, cutAt);
+    const bytesMoved = await this.#moveTail(tailAt, cutAt + marker.length);
+    const size = cutAt + marker.length + bytesMoved;
+    await this.#bytes.truncate(size);
     this.#cutAt = cutAt;
     this.#bytesCut = bytesCut;
     this.#markerBytes = marker.length;
-    this.#size = cutAt + kept.length;
+    this.#size = size;
+  }
+
+  /** Piece by piece from its front, towards the head: no piece is written over one that is still to be read. */
+  async #moveTail(from: number, to: number): Promise<number> {
+    this.#piece ??= Buffer.allocUnsafe(Math.min(PIECE_BYTES, this.#tailBytes));
+    let done = 0;
+    while (from + done < this.#size) {
+      const piece = this.#piece.subarray(0, this.#size - from - done);
+      const bytesRead = await this.#bytes.read(piece, from + done);
+      if (bytesRead === 0) break;
+      await this.#writeAll(piece.subarray(0, bytesRead), to + done);
+      done += bytesRead;
+    }
+    return done;
+  }
+
+  async #writeAll(bytes: Uint8Array, position: number): Promise<void> {
+    for (let done = 0; done < bytes.length;)
+      done += await this.#bytes.write(bytes.subarray(done), position + done);
   }
 
   /** The head's limit, or less where a character would be split. */
   async #endOfHead(): Promise<number> {
     const from = Math.max(0, this.#headBytes - LONGEST_CHARACTER + 1);
-    const around = await this.#bytes.read(from, this.#headBytes - from + 1);
+    const around = await this.#read(from, this.#headBytes - from + 1);
     for (let at = this.#headBytes; at >= from; at--) if (!isInside(around[at - from])) return at;
     return this.#headBytes;
   }
@@ -112,9 +152,14 @@ export class CappedOutput implements JobOutput {
   /** The tail's limit, or less where a character would be split. */
   async #startOfTail(): Promise<number> {
     const from = this.#size - this.#tailBytes;
-    const around = await this.#bytes.read(from, LONGEST_CHARACTER);
+    const around = await this.#read(from, LONGEST_CHARACTER);
     for (let at = 0; at < LONGEST_CHARACTER; at++) if (!isInside(around[at])) return from + at;
     return from;
+  }
+
+  async #read(position: number, length: number): Promise<Buffer> {
+    const bytes = Buffer.alloc(length);
+    return bytes.subarray(0, await this.#bytes.read(bytes, position));
   }
 }
 

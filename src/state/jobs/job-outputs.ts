@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import { CappedOutput, type OutputBytes } from "./capped-output.js";
 import { attempt } from "../file/disk.js";
 import { StateFileError } from "../errors.js";
-import { type JobDirectory, readRange } from "./job-directory.js";
+import type { JobDirectory } from "./job-directory.js";
 import { outputTakenError } from "./job-id.js";
 import type { JobOutput } from "./job-log.js";
 
@@ -52,8 +52,15 @@ class FileOutputBytes implements OutputBytes {
     this.#path = path;
   }
 
-  read(position: number, length: number): Promise<Buffer> {
-    return readRange(this.#handle, this.#path, position, position + length);
+  async read(bytes: Uint8Array, position: number): Promise<number> {
+    let filled = 0;
+    while (filled < bytes.length) {
+      const reading = this.#handle.read(bytes, filled, bytes.length - filled, position + filled);
+      const { bytesRead } = await attempt(this.#path, "read", reading);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return filled;
   }
 
   async write(bytes: Uint8Array, position: number): Promise<number> {

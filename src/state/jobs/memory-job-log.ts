@@ -158,8 +158,8 @@ class MemoryOutputBytes implements OutputBytes {
     return this.#bytes.toString("utf8", 0, this.#size);
   }
 
-  async read(position: number, length: number): Promise<Buffer> {
-    return Buffer.from(this.#bytes.subarray(position, Math.min(position + length, this.#size)));
+  async read(bytes: Uint8Array, position: number): Promise<number> {
+    return this.#bytes.copy(bytes, 0, position, this.#size);
   }
 
   async write(bytes: Uint8Array, position: number): Promise<number> {

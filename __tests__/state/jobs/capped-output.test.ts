@@ -1,0 +1,90 @@
+/** An output that is larger than what is copied at once is compacted piece by piece, and a crash loses nothing recent. */
+import { describe, expect, it } from "vitest";
+import { CappedOutput, type OutputBytes } from "../../../src/state/jobs/capped-output.js";
+
+/** Bytes in memory that show themselves before every change, and count what was read and written at once. */
+class WatchedBytes implements OutputBytes {
+  content: Buffer = Buffer.alloc(0);
+  largest = 0;
+  beforeChange: (content: Buffer) => void = () => {};
+
+  async read(bytes: Uint8Array, position: number): Promise<number> {
+    this.largest = Math.max(this.largest, bytes.length);
+    return this.content.copy(bytes, 0, position);
+  }
+
+  async write(bytes: Uint8Array, position: number): Promise<number> {
+    this.beforeChange(this.content);
+    this.largest = Math.max(this.largest, bytes.length);
+    const { content } = this;
+    this.content = Buffer.concat([
+      content.subarray(0, position),
+      bytes,
+      content.subarray(position + bytes.length),
+    ]);
+    return bytes.length;
+  }
+
+  async truncate(size: number): Promise<void> {
+    this.beforeChange(this.content);
+    this.content = this.content.subarray(0, size);
+  }
+
+  async close(): Promise<void> {}
+}
+
+describe("an output of megabytes", () => {
+  const limit = 2_000_001;
+  const half = 1_000_000;
+  const line = (at: number): string => `line ${at} ${"x".repeat(9_000)}\n`;
+
+  it("has its first and its last half, in pieces of 256 kB at most", async () => {
+    const bytes = new WatchedBytes();
+    const output = new CappedOutput(bytes, limit);
+    let written = "";
+    for (let at = 0; at < 600; at++) {
+      written += line(at);
+      await output.write(line(at));
+    }
+    await output.close();
+    expect(bytes.content.toString().split(/\n\[\d+ bytes of output were cut here\]\n/)).toEqual([
+      written.slice(0, half),
+      written.slice(-half - 1),
+    ]);
+    expect(bytes.largest).toBe(262_144);
+  });
+
+  it("has its recent lines at every step, as a crash would leave them", async () => {
+    const bytes = new WatchedBytes();
+    const output = new CappedOutput(bytes, limit);
+    let looked = 0;
+    let recent: string[] = [];
+    bytes.beforeChange = (content) => {
+      looked++;
+      expect(recent.filter((text) => !content.includes(text))).toEqual([]);
+    };
+    for (let at = 0; at < 400; at++) {
+      await output.write(line(at));
+      recent = [...recent, line(at)].slice(-100);
+    }
+    expect(looked).toBeGreaterThan(400);
+  });
+
+  it("loses no more than the line that is being moved while it is closed", async () => {
+    const bytes = new WatchedBytes();
+    const output = new CappedOutput(bytes, limit);
+    const recent: string[] = [];
+    for (let at = 0; at < 230; at++) {
+      await output.write(line(at));
+      recent.push(line(at));
+    }
+    let looked = 0;
+    bytes.beforeChange = (content) => {
+      looked++;
+      const lost = recent.slice(-100).filter((text) => !content.includes(text));
+      expect(lost.length).toBeLessThanOrEqual(1);
+    };
+    await output.close();
+    expect(looked).toBeGreaterThan(4);
+  });
+});
