@@ -74,6 +74,47 @@ describe("an output", () => {
     expect(calls).toEqual(["close"]);
   });
 
+  it("that is slower than the job has all that it wrote", async () => {
+    const pieces: (string | Uint8Array)[] = [];
+    const scene = broken(async () => ({
+      write: async (chunk) => {
+        await scene.clock.sleep("1s");
+        pieces.push(Buffer.from(chunk));
+      },
+      close: async () => void pieces.push("closed"),
+    }));
+    const hasty = ({ log, write }: RuntimeJob): Promise<void> => {
+      log("first");
+      void write(Buffer.alloc(1_000_000, "x"));
+      return scene.clock.sleep("1s");
+    };
+    await scene.run({ run: hasty }, {}, "1m");
+    expect(pieces.pop()).toBe("closed");
+    expect(pieces.join("")).toBe(`first\n${"x".repeat(1_000_000)}`);
+  });
+
+  it("has what came while it was being written, in its order", async () => {
+    const pieces: string[] = [];
+    const scene = broken(async () => ({
+      ...output,
+      write: async (chunk) => {
+        await scene.clock.sleep("1s");
+        pieces.push(String(chunk));
+      },
+    }));
+    const steady = async ({ log }: RuntimeJob): Promise<void> => {
+      for (let line = 0; line < 10; line++) {
+        log(`line ${line}`);
+        await scene.clock.sleep(300);
+      }
+    };
+    await scene.run({ run: steady }, {}, "1m");
+    expect(pieces.join("").split("\n")).toEqual([
+      ...Array.from({ length: 10 }, (_, line) => `line ${line}`),
+      "",
+    ]);
+  });
+
   it("of a job that writes faster than it is kept has a line that says what is missing", async () => {
     const flood = ({ log }: RuntimeJob): void => {
       for (let at = 0; at < 200; at++) log("x".repeat(99_999));

@@ -146,10 +146,9 @@ describe("hiding", () => {
     const bytes = Buffer.from(
       "sés sésame-ope sésame-open, another-on another-one sésame-openanother-one sésame",
     );
-    const pieces: Buffer[] = [];
-    for (let at = 0; at < bytes.length; at += length)
-      pieces.push(filter.add(bytes.subarray(at, at + length)));
-    expect(Buffer.concat([...pieces, filter.end()]).toString()).toBe(
+    let shown = "";
+    for (let at = 0; at < bytes.length; at += length) shown += filter.add(bytes.subarray(at, at + length));
+    expect(Buffer.from(shown + filter.end(), "latin1").toString()).toBe(
       "sés sésame-ope [hidden], another-on [hidden] [hidden][hidden] sésame",
     );
   });

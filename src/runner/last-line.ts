@@ -5,16 +5,19 @@ const KEPT_BYTES = 8_192;
 const LONGEST_LINE = 500;
 
 export class LastLine {
-  #tail = Buffer.alloc(0);
+  readonly #tail = Buffer.alloc(KEPT_BYTES);
+  #size = 0;
 
   add(bytes: Uint8Array): void {
-    const joined = Buffer.concat([this.#tail, bytes.subarray(-KEPT_BYTES)]);
-    // A copy, so that no large piece is held for the sake of its end.
-    this.#tail = joined.length > KEPT_BYTES ? Buffer.from(joined.subarray(-KEPT_BYTES)) : joined;
+    const end = bytes.subarray(-KEPT_BYTES);
+    const tooMany = Math.max(0, this.#size + end.length - KEPT_BYTES);
+    this.#tail.copyWithin(0, tooMany, this.#size);
+    this.#tail.set(end, this.#size - tooMany);
+    this.#size += end.length - tooMany;
   }
 
   get text(): string | undefined {
-    const lines = stripVTControlCharacters(this.#tail.toString("utf8")).split(/[\r\n]+/);
+    const lines = stripVTControlCharacters(this.#tail.toString("utf8", 0, this.#size)).split(/[\r\n]+/);
     const line = lines.findLast((text) => text.trim() !== "")?.trim();
     return line !== undefined && line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line;
   }

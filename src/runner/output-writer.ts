@@ -7,6 +7,7 @@ import { messageOf } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { JobOutput } from "../state/jobs/job-log.js";
 import { SecretFilter } from "./secrets.js";
+import { WaitingBytes } from "./waiting-bytes.js";
 
 export interface OutputPlace {
   readonly clock: Clock;
@@ -18,16 +19,20 @@ export interface OutputPlace {
 
 /** What waits to be written; who writes more without waiting loses it. */
 const MOST_WAITING_BYTES = 8_000_000;
-const BATCH_BYTES = 256_000;
+/** What is written at once, within the time that a write may take. */
+const PIECE_BYTES = 262_144;
 
 export class OutputWriter {
   readonly #jobId: string;
   readonly #place: OutputPlace;
-  readonly #secrets: SecretFilter;
-  #output: JobOutput | undefined;
-  #waiting: Buffer[] = [];
-  #waitingBytes = 0;
+  readonly #filter: SecretFilter | undefined;
+  /** What came out of the filter. */
+  readonly #clean = new WaitingBytes();
+  readonly #waiting = new WaitingBytes();
+  /** How much of what waited is being written. */
+  #takenBytes = 0;
   #droppedBytes = 0;
+  #output: JobOutput | undefined;
   #writing: Promise<void> | undefined;
   #isOver = false;
   #isTold = false;
@@ -35,83 +40,82 @@ export class OutputWriter {
   constructor(jobId: string, place: OutputPlace, secrets: readonly string[] = []) {
     this.#jobId = jobId;
     this.#place = place;
-    this.#secrets = new SecretFilter(secrets);
+    if (secrets.length > 0) this.#filter = new SecretFilter(secrets);
   }
 
-  /** Resolves when nothing waits any more; never rejects. */
+  /** Resolves when nothing waits any more; never rejects. The caller may use its buffer again at once. */
   write(chunk: string | Uint8Array): Promise<void> {
     if (this.#isOver) return Promise.resolve();
-    const bytes = typeof chunk === "string" ? Buffer.from(chunk) : this.#own(chunk);
-    if (this.#waitingBytes + bytes.length > MOST_WAITING_BYTES) this.#droppedBytes += bytes.length;
-    else this.#queue(this.#secrets.add(bytes));
+    const bytes = Buffer.byteLength(chunk);
+    if (this.#waiting.size + this.#takenBytes + bytes > MOST_WAITING_BYTES) this.#droppedBytes += bytes;
+    else this.#waiting.add(chunk);
     return this.#drain();
   }
 
   /** Waits for what was written, for a bounded time. What is written later is dropped. */
   async close(): Promise<void> {
-    this.#queue(this.#secrets.end());
     const writing = this.#drain();
     this.#isOver = true;
     const finish = async (): Promise<void> => {
       await writing;
+      const held = this.#filter?.end() ?? "";
+      if (held !== "") await this.#output?.write(Buffer.from(held, "latin1"));
       await this.#output?.close();
     };
     await this.#attempt(finish);
     this.#abandon();
   }
 
-  /** A copy of what has to wait: the caller may use its buffer again before its turn has come. */
-  #own(chunk: Uint8Array): Buffer {
-    const isNext = this.#output !== undefined && this.#writing === undefined;
-    return isNext ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length) : Buffer.from(chunk);
-  }
-
-  #queue(bytes: Buffer): void {
-    if (bytes.length === 0) return;
-    this.#waiting.push(bytes);
-    this.#waitingBytes += bytes.length;
-  }
-
   async #drain(): Promise<void> {
-    if (this.#waiting.length === 0 && this.#droppedBytes === 0) return;
-    this.#writing ??= this.#writeAll();
+    if (this.#hasMore()) this.#writing ??= this.#writeAll();
     await this.#writing;
   }
 
+  #hasMore(): boolean {
+    return this.#waiting.size > 0 || this.#droppedBytes > 0;
+  }
+
   async #writeAll(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#droppedBytes > 0)
-      if (!(await this.#attempt(() => this.#writeBatch()))) this.#abandon();
+    if (this.#output === undefined && !(await this.#attempt(() => this.#open()))) this.#abandon();
+    while (this.#hasMore()) {
+      if (this.#waiting.size === 0) this.#tellDropped();
+      await this.#writeBatch(this.#waiting.take());
+    }
     this.#writing = undefined;
   }
 
-  async #writeBatch(): Promise<void> {
-    this.#output ??= await this.#place.openOutput(this.#jobId);
+  async #open(): Promise<void> {
+    const output = await this.#place.openOutput(this.#jobId);
     // One that was opened too late has nothing to take, and is not left open.
-    if (this.#waitingBytes === 0 && this.#droppedBytes === 0) await this.#output.close();
-    else await this.#output.write(this.#nextBatch());
+    if (this.#hasMore()) this.#output = output;
+    else await output.close();
   }
 
-  #nextBatch(): Buffer {
-    const batch: Buffer[] = [];
-    let bytes = 0;
-    for (const next of this.#waiting) {
-      if (bytes > 0 && bytes + next.length > BATCH_BYTES) break;
-      batch.push(next);
-      bytes += next.length;
+  async #writeBatch(batch: Buffer): Promise<void> {
+    this.#takenBytes = batch.length;
+    for (let at = 0; at < batch.length && this.#takenBytes > 0; at += PIECE_BYTES) {
+      const piece = batch.subarray(at, at + PIECE_BYTES);
+      if (!(await this.#attempt(async () => this.#output?.write(this.#cleaned(piece))))) this.#abandon();
+      else this.#takenBytes -= piece.length;
     }
-    this.#waiting.splice(0, batch.length);
-    this.#waitingBytes -= bytes;
-    if (this.#waiting.length === 0 && this.#droppedBytes > 0) {
-      batch.push(Buffer.from(`\n[${this.#droppedBytes} bytes of output came too fast to be kept]\n`));
-      this.#droppedBytes = 0;
-    }
-    return batch.length === 1 && batch[0] !== undefined ? batch[0] : Buffer.concat(batch);
+  }
+
+  #cleaned(piece: Buffer): Buffer {
+    if (this.#filter === undefined) return piece;
+    this.#clean.add(this.#filter.add(piece), "latin1");
+    return this.#clean.take();
+  }
+
+  #tellDropped(): void {
+    this.#waiting.add(`\n[${this.#droppedBytes} bytes of output came too fast to be kept]\n`);
+    this.#droppedBytes = 0;
   }
 
   #abandon(): void {
     this.#isOver = true;
-    this.#waiting = [];
-    this.#waitingBytes = 0;
+    this.#filter?.end();
+    this.#waiting.take();
+    this.#takenBytes = 0;
     this.#droppedBytes = 0;
   }
 

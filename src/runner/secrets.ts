@@ -42,7 +42,7 @@ export function hideInJson(value: unknown, secrets: readonly string[]): unknown 
   );
 }
 
-/** Hides secrets in bytes that come in pieces, also where one lies across two of them. */
+/** Hides secrets in bytes that come in pieces, also where one lies across two of them. Answers a character per byte. */
 export class SecretFilter {
   readonly #secrets: readonly string[];
   /** What may be the beginning of a secret. */
@@ -53,17 +53,16 @@ export class SecretFilter {
     this.#secrets = secrets.map((secret) => Buffer.from(secret).toString("latin1"));
   }
 
-  add(bytes: Buffer): Buffer {
-    if (this.#secrets.length === 0) return bytes;
+  add(bytes: Buffer): string {
     const text = hideIn(this.#held + bytes.toString("latin1"), this.#secrets);
-    const heldLength = Math.max(...this.#secrets.map((secret) => startAtEnd(text, secret)));
+    const heldLength = Math.max(...this.#secrets.map((secret) => startAtEnd(text, secret)), 0);
     this.#held = text.slice(text.length - heldLength);
-    return Buffer.from(text.slice(0, text.length - heldLength), "latin1");
+    return text.slice(0, text.length - heldLength);
   }
 
   /** What was held back. */
-  end(): Buffer {
-    const rest = Buffer.from(this.#held, "latin1");
+  end(): string {
+    const rest = this.#held;
     this.#held = "";
     return rest;
   }
