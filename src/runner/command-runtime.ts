@@ -6,6 +6,7 @@ import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { wakeAfter } from "../clock.js";
 import { messageOf, quote } from "../errors.js";
+import { ChunkRelease } from "./chunk-release.js";
 import { environmentOf, namedOnly, passed } from "./command-environment.js";
 import { invalidRuntime, refuseUnknownKeys, textAt, textsAt, valuesAt } from "./configuration.js";
 import { LastLine } from "./last-line.js";
@@ -141,11 +142,17 @@ function feed({ process: { stdin } }: ProcessGroup, prompt: string): { readonly 
   return input;
 }
 
-/** Reads no faster than it is kept. */
+/** Reads no faster than it is kept, which copies what it is given. */
 async function readAll(stream: Readable | null, keep: (bytes: Buffer) => Promise<void>): Promise<void> {
   if (stream === null) return;
+  const release = new ChunkRelease();
   try {
-    for await (const bytes of stream) if (Buffer.isBuffer(bytes)) await keep(bytes);
+    for await (const bytes of stream) {
+      if (!Buffer.isBuffer(bytes)) continue;
+      const keeping = keep(bytes);
+      release.free(bytes);
+      await keeping;
+    }
   } catch {
     // It was let go of before its end.
   }

@@ -2,6 +2,12 @@
 import { isFields } from "../fields.js";
 import { messageOf } from "../errors.js";
 
+const LONGEST_PIECE = 65_536;
+/** Stands for a text that is too long to be written at once. */
+const LONG_TEXT = "\0long text";
+/** The same, where it is a value and not a name. */
+const LONG_TEXT_IN_JSON = /"\\u0000long text"(?!:)/;
+
 /** The text of an assistant's message or of a result; `undefined` for any other. */
 export function summaryIn(message: unknown): string | undefined {
   if (!isFields(message)) return undefined;
@@ -25,15 +31,38 @@ export function errorIn(message: unknown): string | undefined {
   return isSubtypeError ? subtype : "The agent reported an error.";
 }
 
-/** One line of JSON, whatever the message is. */
-export function lineOf(message: unknown): string {
+/** One line of JSON, whatever the message is. In pieces: a text of megabytes is not there a second time as JSON. */
+export function* lineOf(message: unknown): Generator<string> {
+  const longTexts: string[] = [];
+  // What looks like the mark of a long text is taken for one.
+  const shortened = (_: string, value: unknown): unknown =>
+    typeof value === "string" && (value.length > LONGEST_PIECE || value.includes(LONG_TEXT))
+      ? (longTexts.push(value), LONG_TEXT)
+      : value;
+  const parts = jsonOf(message, shortened).split(LONG_TEXT_IN_JSON);
+  for (const [at, part] of parts.entries()) {
+    yield at === parts.length - 1 ? `${part}\n` : part;
+    const text = longTexts[at];
+    if (text !== undefined) yield* jsonPieces(text);
+  }
+}
+
+function jsonOf(message: unknown, replacer: (key: string, value: unknown) => unknown): string {
   try {
-    const line: string | undefined = JSON.stringify(message);
-    if (line !== undefined) return line;
+    const json: string | undefined = JSON.stringify(message, replacer);
+    if (json !== undefined) return json;
   } catch (error) {
     return JSON.stringify({ type: "unprintable", error: messageOf(error) });
   }
   return JSON.stringify({ type: "unprintable", error: `a ${typeof message}` });
+}
+
+/** A character that is cut in two is written as two escapes, which are one character again when they are read. */
+function* jsonPieces(text: string): Generator<string> {
+  yield '"';
+  for (let at = 0; at < text.length; at += LONGEST_PIECE)
+    yield JSON.stringify(text.slice(at, at + LONGEST_PIECE)).slice(1, -1);
+  yield '"';
 }
 
 /** Text, or the texts among blocks. */

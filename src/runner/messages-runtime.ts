@@ -71,7 +71,7 @@ async function collect(
     const message: unknown = step.value;
     summary = summaryIn(message) ?? summary;
     error = errorIn(message) ?? error;
-    await job.write(`${lineOf(message)}\n`);
+    for (const piece of lineOf(message)) await job.write(piece);
   }
   return error === undefined ? { success: true, summary } : { success: false, summary, error };
 }
