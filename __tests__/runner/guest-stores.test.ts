@@ -8,8 +8,22 @@ import { loggerInto, settleable } from "./scene.js";
 
 const job = { agent: "worker", trigger: "manual" } as const;
 
-function stage(): { readonly guests: GuestStores; readonly stateDir: string } {
-  return { guests: new GuestStores(new FakeClock(), loggerInto([])), stateDir: stateDirectory() };
+interface Stage {
+  readonly guests: GuestStores;
+  readonly stateDir: string;
+  readonly clock: FakeClock;
+  readonly lines: string[];
+}
+
+function stage(): Stage {
+  const clock = new FakeClock();
+  const lines: string[] = [];
+  return {
+    guests: new GuestStores(clock, loggerInto(lines), 30_000),
+    stateDir: stateDirectory(),
+    clock,
+    lines,
+  };
 }
 
 describe("the store of a guest", () => {
@@ -47,5 +61,16 @@ describe("the store of a guest", () => {
     const { guests, stateDir } = stage();
     await guests.use(stateDir, (store) => store.jobs.start(job));
     expect(await guests.use(stateDir, (store) => store.jobs.list())).toHaveLength(1);
+  });
+
+  it("that does not close is let go of after its time", async () => {
+    const { guests, stateDir, clock, lines } = stage();
+    const using = guests.use(stateDir, async (store) => {
+      store.close = () => new Promise(() => {});
+      return "used";
+    });
+    await clock.advance("30s");
+    expect(await using).toBe("used");
+    expect(lines).toEqual([expect.stringContaining("it did not close in 30000 ms")]);
   });
 });

@@ -10,6 +10,8 @@ export type RunnerErrorCode =
   | "INVALID_RUNTIME"
   /** The agent does not say how its jobs run. */
   | "NO_RUNTIME"
+  /** The store took too long to answer. */
+  | "STORE_TIMEOUT"
   /** What a call was given makes no sense. */
   | "INVALID_ARGUMENT";
 

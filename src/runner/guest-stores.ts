@@ -4,6 +4,7 @@ import type { Clock } from "../clock.js";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../logger.js";
 import { FileStore } from "../state/file-store.js";
+import { inTime } from "./time-limit.js";
 
 interface Guest {
   readonly store: FileStore;
@@ -13,11 +14,13 @@ interface Guest {
 export class GuestStores {
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #closeTimeoutMs: number;
   readonly #guests = new Map<string, Guest>();
 
-  constructor(clock: Clock, logger: Logger) {
+  constructor(clock: Clock, logger: Logger, closeTimeoutMs: number) {
     this.#clock = clock;
     this.#logger = logger;
+    this.#closeTimeoutMs = closeTimeoutMs;
   }
 
   /** Owns nothing: whoever owns the directory goes on beside it. */
@@ -42,7 +45,7 @@ export class GuestStores {
   async #leave(path: string, { store }: Guest): Promise<void> {
     this.#guests.delete(path);
     try {
-      await store.close();
+      await inTime(this.#clock, this.#closeTimeoutMs, store.close(), "it did not close");
     } catch (error) {
       this.#logger.warn(`Could not let go of ${path}: ${messageOf(error)}`);
     }

@@ -6,21 +6,26 @@ import { type Clock, systemClock } from "../clock.js";
 import { messageOf } from "../errors.js";
 import { guarded, type Logger, processLogger } from "../logger.js";
 import type { JobRecord, JobTrigger, NewJob } from "../state/jobs/job-log.js";
-import type { StateStore } from "../state/state-store.js";
 import { RunnerError } from "./errors.js";
 import { GuestStores } from "./guest-stores.js";
+import { JobRecording, type JobStore } from "./job-recording.js";
 import { JobRunner, type JobRunnerOptions } from "./job-runner.js";
 import type { RunnerResult } from "./runner-result.js";
 import type { RunnableAgent } from "./runtime.js";
 
-/** What is needed of a store. */
-export type JobStore = Pick<StateStore, "jobs">;
+export type { JobStore } from "./job-recording.js";
 
 export interface JobExecutorOptions extends Omit<JobRunnerOptions, "openOutput"> {
   /** Where jobs are recorded. */
   readonly store?: JobStore | undefined;
   /** In place of a store: the directory of one, which may be another's. */
   readonly stateDir?: string | undefined;
+  /**
+   * How long the store may take to open or to close a record, in milliseconds. A job whose record is not opened by then
+   * is not run; one whose record is not closed by then has its result all the same, and an error is logged.
+   * @default 30_000
+   */
+  readonly storeTimeoutMs?: number | undefined;
 }
 
 export interface ExecuteOptions {
@@ -50,16 +55,17 @@ export interface ExecuteOptions {
   readonly signal?: AbortSignal | undefined;
   /** The record of a job that the caller has opened, and will close. */
   readonly job?: JobRecord | undefined;
+  /** Whether the result has the job's `output`, which is read from the log when the job has ended. @default false */
+  readonly withOutput?: boolean | undefined;
 }
 
-/** How often the end of a job is tried to be recorded, and how long is waited in between. */
-const TRIES = 3;
-const RETRY_MS = 1_000;
+const DEFAULT_STORE_TIMEOUT_MS = 30_000;
 
 export class JobExecutor {
   readonly #options: JobExecutorOptions;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #recording: JobRecording;
   readonly #guests: GuestStores;
   /** Where the outputs of the jobs under way go. */
   readonly #stores = new Map<string, JobStore>();
@@ -67,9 +73,12 @@ export class JobExecutor {
 
   constructor(options: JobExecutorOptions = {}) {
     this.#options = options;
-    this.#clock = options.clock ?? systemClock;
-    this.#logger = guarded(options.logger ?? processLogger);
-    this.#guests = new GuestStores(this.#clock, this.#logger);
+    const { clock = systemClock, storeTimeoutMs = DEFAULT_STORE_TIMEOUT_MS } = options;
+    const logger = guarded(options.logger ?? processLogger);
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#recording = new JobRecording({ clock, logger, storeTimeoutMs });
+    this.#guests = new GuestStores(clock, logger, storeTimeoutMs);
     this.#runner = new JobRunner({ ...options, openOutput: async (jobId) => this.#openOutput(jobId) });
   }
 
@@ -113,12 +122,14 @@ export class JobExecutor {
   }
 
   async #run(options: ExecuteOptions, store: JobStore): Promise<RunnerResult> {
-    const record = options.job ?? (await store.jobs.start(startOf(options)));
+    const record = options.job ?? (await this.#open(options, store));
     this.#stores.set(record.id, store);
     try {
       const result = await this.#resultOf(options, record);
-      if (options.job === undefined) await this.#close(store, result);
-      return result;
+      if (options.job === undefined) await this.#recording.close(store, result);
+      if (options.withOutput !== true) return result;
+      const output = await this.#recording.outputOf(store, record.id);
+      return output === undefined ? result : { ...result, output };
     } finally {
       this.#stores.delete(record.id);
     }
@@ -143,25 +154,25 @@ export class JobExecutor {
     return { success: true, jobId: id, status: "completed", durationMs };
   }
 
-  async #close(store: JobStore, result: RunnerResult): Promise<void> {
-    const { jobId, status, summary, error, durationMs, exitCode, responseBody } = result;
-    for (let triesLeft = TRIES; ;) {
-      try {
-        await store.jobs.finish(jobId, {
-          status,
-          summary,
-          error,
-          duration_ms: durationMs,
-          exit_code: exitCode,
-          response_body: responseBody,
-        });
-        return;
-      } catch (cause) {
-        triesLeft--;
-        this.#logger.error(`Could not record the end of ${jobId}: ${messageOf(cause)}`);
-        if (triesLeft === 0) return;
-        await this.#clock.sleep(RETRY_MS);
-      }
+  #open(options: ExecuteOptions, store: JobStore): Promise<JobRecord> {
+    return this.#recording.open(
+      store,
+      startOf(options),
+      (record) => void this.#closeLate(options, record.id),
+    );
+  }
+
+  /** Nobody runs this job: its record is not left open. */
+  async #closeLate(options: ExecuteOptions, jobId: string): Promise<void> {
+    const error = "The job was not run: the store opened its record too late.";
+    this.#logger.warn(`${jobId} of ${options.agent.name}: ${error}`);
+    try {
+      // A guest may have left by now, and comes back for it.
+      await this.#withStore(options, (store) =>
+        this.#recording.close(store, { jobId, status: "failed", error, durationMs: 0 }),
+      );
+    } catch (cause) {
+      this.#logger.error(`Could not record the end of ${jobId}: ${messageOf(cause)}`);
     }
   }
 

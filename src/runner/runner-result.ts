@@ -15,6 +15,11 @@ export interface RunnerResult {
   readonly exitCode?: number | undefined;
   /** Any JSON value. */
   readonly responseBody?: unknown;
+  /**
+   * What the job wrote, or the last 100 kB of it. Only for who asks an executor `withOutput`, and only when it wrote
+   * anything; for everybody else it is in the job log.
+   */
+  readonly output?: string | undefined;
 }
 
 /** Why a job was told to end. */

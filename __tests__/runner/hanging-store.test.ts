@@ -1,0 +1,116 @@
+/** A store that does not answer keeps nobody waiting for ever, and no record stays open that nobody will close. */
+import { describe, expect, it } from "vitest";
+import type { RunnerResult } from "../../src/runner/runner-result.js";
+import { Scene, settleable } from "./scene.js";
+
+const never = (): Promise<never> => new Promise(() => {});
+
+/** A store whose `start` opens a record only when it is let. */
+function slowToStart(scene: Scene): () => void {
+  const gate = settleable<void>();
+  const start = scene.store.jobs.start.bind(scene.store.jobs);
+  scene.store.jobs.start = async (job) => {
+    await gate.promise;
+    return start(job);
+  };
+  return () => gate.resolve();
+}
+
+async function runSlowly(scene: Scene, run: () => unknown): Promise<RunnerResult> {
+  const running = scene.executor.execute({ agent: { name: "worker", run }, prompt: "" });
+  await scene.clock.advance("30s");
+  return running;
+}
+
+describe("a store that does not open a record", () => {
+  it("in time has the job not run, and that said", async () => {
+    const scene = new Scene();
+    let runs = 0;
+    slowToStart(scene);
+    expect(await runSlowly(scene, () => runs++)).toEqual({
+      success: false,
+      jobId: "",
+      status: "failed",
+      error: "The job was not run: the store did not open its record in 30000 ms.",
+      durationMs: 0,
+    });
+    expect(runs).toBe(0);
+    expect(scene.executor.runningCount).toBe(0);
+  });
+
+  it("is waited for until then", async () => {
+    const scene = new Scene();
+    const letStart = slowToStart(scene);
+    const running = scene.executor.execute({ agent: { name: "worker", run: () => "done" }, prompt: "" });
+    await scene.clock.advance(29_999);
+    letStart();
+    expect(await running).toMatchObject({ status: "completed", summary: "done" });
+    expect(scene.clock.sleeping).toBe(0);
+  });
+
+  it("in the time that the executor was given has the job not run", async () => {
+    const scene = new Scene({ storeTimeoutMs: 50 });
+    slowToStart(scene);
+    expect((await runSlowly(scene, () => "done")).error).toContain("in 50 ms");
+  });
+
+  it("until later has it closed then", async () => {
+    const scene = new Scene();
+    const letStart = slowToStart(scene);
+    await runSlowly(scene, () => "done");
+    letStart();
+    await scene.clock.advance(0);
+    const error = "The job was not run: the store opened its record too late.";
+    const jobs = await scene.store.jobs.list();
+    expect(jobs).toMatchObject([{ status: "failed", error }]);
+    expect(scene.lines).toEqual([`${jobs[0]?.id} of worker: ${error}`]);
+  });
+
+  it("and fails later has that dropped", async () => {
+    const scene = new Scene();
+    const late = settleable<never>();
+    scene.store.jobs.start = () => late.promise;
+    await runSlowly(scene, () => "done");
+    late.reject(new Error("too late"));
+    await scene.clock.advance(0);
+    expect(scene.lines).toEqual([]);
+  });
+});
+
+describe("a store that does not close a record", () => {
+  it("leaves the job its result, and has that said once", async () => {
+    const scene = new Scene();
+    let tries = 0;
+    scene.store.jobs.finish = () => {
+      tries++;
+      return never();
+    };
+    const result = await runSlowly(scene, () => "done");
+    expect(result).toMatchObject({ success: true, status: "completed", summary: "done" });
+    expect(tries).toBe(1);
+    expect(scene.lines).toEqual([
+      `Could not record the end of ${result.jobId}: the store gave no answer in 30000 ms.`,
+    ]);
+    expect(scene.executor.runningCount).toBe(0);
+    expect(scene.clock.sleeping).toBe(0);
+  });
+});
+
+describe("a store that throws what it should reject with", () => {
+  const boom = (): never => {
+    throw new Error("boom");
+  };
+
+  it("when a record is opened has the job failed", async () => {
+    const scene = new Scene();
+    scene.store.jobs.start = boom;
+    expect(await runSlowly(scene, () => "done")).toMatchObject({ status: "failed", error: "boom" });
+  });
+
+  it("when a record is closed leaves the job its result", async () => {
+    const scene = new Scene();
+    scene.store.jobs.finish = boom;
+    expect(await runSlowly(scene, () => "done")).toMatchObject({ status: "completed" });
+    expect(scene.lines).toHaveLength(3);
+  });
+});
