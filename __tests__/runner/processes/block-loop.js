@@ -15,15 +15,16 @@ const runs = {
     await setTimeout(10);
     return block();
   },
-  "and then never": async () => {
+  never: async () => {
     await setTimeout(10);
     block();
     return new Promise(() => {});
   },
 };
 
+const logger = { debug() {}, info() {}, warn() {}, error() {} };
 const store = new MemoryStore();
-const executor = new JobExecutor({ store, graceMs: 100 });
+const executor = new JobExecutor({ store, graceMs: 100, logger });
 const agent = { name: "blocker", timeout: "1s", run: runs[process.argv[2]] };
 const { jobId, status, error } = await executor.execute({ agent, prompt: "" });
 const { runningCount, abandonedCount } = executor;
