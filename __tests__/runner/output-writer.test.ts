@@ -122,4 +122,36 @@ describe("an output", () => {
     const { output: kept } = await new Scene().run({ run: flood });
     expect(kept?.endsWith("\n[12000000 bytes of output came too fast to be kept]\n")).toBe(true);
   });
+
+  it("has no more waiting than eight megabytes, with what is being written", async () => {
+    let keptBytes = 0;
+    const scene = broken(async () => ({
+      ...output,
+      write: async (chunk) => {
+        await scene.clock.sleep(1);
+        keptBytes += chunk.length;
+      },
+    }));
+    const flood = async ({ write }: RuntimeJob): Promise<void> => {
+      void write(Buffer.alloc(6_000_000));
+      await scene.clock.sleep(1);
+      void write(Buffer.alloc(6_000_000));
+    };
+    await scene.run({ run: flood }, {}, "1s");
+    const line = "\n[6000000 bytes of output came too fast to be kept]\n";
+    expect(keptBytes).toBe(6_000_000 + line.length);
+  });
+
+  it("that failed gets nothing more, not even what may have been a secret", async () => {
+    let writes = 0;
+    const sdkQuery = async function* (): AsyncGenerator {
+      yield { type: "assistant", content: "done" };
+    };
+    const scene = new Scene({ sdkQuery });
+    scene.store.jobs.openOutput = async () => ({ ...output, write: async () => (writes++, boom()) });
+    // The end of a line may be the beginning of this.
+    const runtime = { type: "messages", options: { env: { TOKEN: "\nsecret" } } };
+    expect((await scene.run({ runtime })).result).toMatchObject({ status: "completed" });
+    expect(writes).toBe(1);
+  });
 });

@@ -1,4 +1,5 @@
 /** An executor on a store in memory and a clock that stands still, and all that was logged. */
+import { expect } from "vitest";
 import { FakeClock } from "../../src/clock.js";
 import type { Logger } from "../../src/logger.js";
 import { type ExecuteOptions, JobExecutor, type JobExecutorOptions } from "../../src/runner/job-executor.js";
@@ -45,6 +46,11 @@ export class Scene {
     const { jobs } = this.store;
     return { result, record: await jobs.get(result.jobId), output: await jobs.readOutput(result.jobId) };
   }
+}
+
+/** After every ending. */
+export function expectOver({ executor }: Scene): void {
+  expect(executor.runningCount).toBe(0);
 }
 
 export function loggerInto(lines: string[]): Logger {
