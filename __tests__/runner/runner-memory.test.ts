@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { answerOf } from "./program-answer.js";
 
-describe("the memory of a process grows by less than 30 MB", () => {
+describe("the memory of a process grows by less than 25 MB", () => {
   it.each([
     ["an output of a gigabyte of a command", "command", "1000"],
     ["an output of a gigabyte of a function", "function", "1000"],
@@ -12,12 +12,12 @@ describe("the memory of a process grows by less than 30 MB", () => {
   ])("by %s", async (_, kind, megabytes) => {
     const { grownBy, ...end } = await answerOf("much-output.js", kind, megabytes);
     expect(end).toEqual({ status: "completed", summary: "all written" });
-    expect(grownBy).toBeLessThan(30_000_000);
+    expect(grownBy).toBeLessThan(25_000_000);
   });
 
   it("by an answer of a gigabyte", async () => {
     const { grownBy, ...end } = await answerOf("much-output.js", "http", "1000");
     expect(end).toEqual({ status: "completed" });
-    expect(grownBy).toBeLessThan(30_000_000);
+    expect(grownBy).toBeLessThan(25_000_000);
   });
 });

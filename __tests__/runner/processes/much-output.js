@@ -26,7 +26,8 @@ async function writeAll({ prompt, write }) {
   return "all written";
 }
 function* megabytesOf(count) {
-  for (let left = count; left > 0; left--) yield Buffer.alloc(1_000_000, "x");
+  const megabyte = Buffer.alloc(1_000_000, "x");
+  for (let left = count; left > 0; left--) yield megabyte;
 }
 // A body that nobody reads is not sent any further.
 const server = createServer(({ headers }, response) => {

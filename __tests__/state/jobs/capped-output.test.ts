@@ -88,3 +88,13 @@ describe("an output of megabytes", () => {
     expect(looked).toBeGreaterThan(4);
   });
 });
+
+describe("writes that wait at the same time", () => {
+  it("are kept apart, also when there is a buffer of an earlier one", async () => {
+    const bytes = new WatchedBytes();
+    const output = new CappedOutput(bytes, 1_000);
+    await output.write("first ");
+    await Promise.all(["one ", "two ", "three "].map((text) => output.write(text)));
+    expect(bytes.content.toString()).toBe("first one two three ");
+  });
+});
