@@ -56,7 +56,8 @@ export {
   type ScheduleQuestion,
   type ScheduleSkipReason,
 } from "./scheduler/schedule-check.js";
-export type { HintOptions } from "./scheduler/schedule-controls.js";
+export { askScheduler, type AskOptions } from "./scheduler/ask-scheduler.js";
+export type { HintOptions } from "./scheduler/schedule-changes.js";
 export type { JobExecution } from "./scheduler/job-execution.js";
 export { buildSchedulePrompt } from "./scheduler/schedule-prompt.js";
 export { runSchedule, type RunScheduleOptions } from "./scheduler/schedule-runner.js";
@@ -64,9 +65,15 @@ export type { ItemHolder, NextItem, WorkSources } from "./scheduler/schedule-wor
 export type { ScheduleStatus } from "./scheduler/schedule-status.js";
 export { Scheduler } from "./scheduler/scheduler.js";
 export { RunnerError, type RunnerErrorCode } from "./runner/errors.js";
-export { type ExecuteOptions, JobExecutor, type JobExecutorOptions } from "./runner/job-executor.js";
+export {
+  type ExecuteOptions,
+  JobExecutor,
+  type JobExecutorOptions,
+  type JobStore,
+} from "./runner/job-executor.js";
 export type { RunnerResult } from "./runner/runner-result.js";
 export type {
+  RunnableAgent,
   Runtime,
   RuntimeConfiguration,
   RuntimeContext,
@@ -77,14 +84,26 @@ export type {
 } from "./runner/runtime.js";
 export { RuntimeRegistry } from "./runner/runtime-registry.js";
 export { WorkSourceError, type WorkSourceErrorCode } from "./work-sources/errors.js";
-export { WorkSourceManager, type WorkSourceManagerOptions } from "./work-sources/manager.js";
+export {
+  type HolderOptions,
+  type NextWork,
+  type NextWorkOptions,
+  WorkSourceManager,
+  type WorkSourceManagerOptions,
+  type WorkingAgent,
+} from "./work-sources/manager.js";
 export {
   MemoryWork,
   type MemoryWorkOptions,
   type NewWork,
   type WorkStanding,
 } from "./work-sources/memory-source.js";
-export { registerWorkSource, type WorkSourceFactory, WorkSourceRegistry } from "./work-sources/registry.js";
+export {
+  registerWorkSource,
+  type WorkSourceContext,
+  type WorkSourceFactory,
+  WorkSourceRegistry,
+} from "./work-sources/registry.js";
 export type {
   FetchOptions,
   ReleaseOptions,
@@ -128,7 +147,9 @@ export type {
 export { MemoryStore, type MemoryStoreOptions } from "./state/memory-store.js";
 export type {
   PlanSource,
+  RequestAnswer,
   ScheduleHint,
+  ScheduleRequest,
   ScheduleState,
   ScheduleStatePatch,
   StoredClaim,

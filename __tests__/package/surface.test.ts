@@ -50,6 +50,7 @@ describe("the public surface", () => {
       "WorkSourceError",
       "WorkSourceManager",
       "WorkSourceRegistry",
+      "askScheduler",
       "getAgentScheduleStates",
       "getScheduleState",
       "readFleetState",

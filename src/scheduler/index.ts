@@ -41,7 +41,7 @@ export {
   type ScheduleQuestion,
   type ScheduleSkipReason,
 } from "./schedule-check.js";
-export type { HintOptions } from "./schedule-controls.js";
+export type { HintOptions } from "./schedule-changes.js";
 export type { JobExecution } from "./job-execution.js";
 export { buildSchedulePrompt } from "./schedule-prompt.js";
 export { runSchedule, type RunScheduleOptions } from "./schedule-runner.js";

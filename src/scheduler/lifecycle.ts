@@ -7,6 +7,8 @@ import type { Checker } from "./checker.js";
 import { CheckLoop } from "./check-loop.js";
 import type { ClaimKeeper } from "./claim-keeper.js";
 import { SchedulerError, SchedulerShutdownError } from "./errors.js";
+import type { OutsideChange } from "../state/state-store.js";
+import type { Requests } from "./requests.js";
 import { Roster } from "./roster.js";
 import { reportError, type SchedulerContext } from "./scheduler-context.js";
 import { invalidOption, type SchedulerStatus, type StopOptions } from "./scheduler-options.js";
@@ -18,6 +20,7 @@ interface Parts {
   readonly claims: ClaimKeeper;
   readonly jobs: JobDesk;
   readonly checker: Checker;
+  readonly requests: Requests;
   /** Answers how long to sleep, in milliseconds, and does not throw. */
   readonly pass: () => number | Promise<number>;
 }
@@ -27,6 +30,7 @@ export class Lifecycle {
   readonly #claims: ClaimKeeper;
   readonly #jobs: JobDesk;
   readonly #checker: Checker;
+  readonly #requests: Requests;
   readonly #pass: () => number | Promise<number>;
   #status: SchedulerStatus = "stopped";
   /** Whether the store is open: also after a stop that did not wait, until the last job has ended. */
@@ -42,11 +46,12 @@ export class Lifecycle {
   #loop: CheckLoop | undefined;
   #unsubscribe: () => void = () => {};
 
-  constructor(context: SchedulerContext, { claims, jobs, checker, pass }: Parts) {
+  constructor(context: SchedulerContext, { claims, jobs, checker, requests, pass }: Parts) {
     this.#context = context;
     this.#claims = claims;
     this.#jobs = jobs;
     this.#checker = checker;
+    this.#requests = requests;
     this.#pass = pass;
   }
 
@@ -123,7 +128,14 @@ export class Lifecycle {
     this.#unsubscribe = this.#context.store.onChange((changes) => {
       this.#checker.noteOutside(changes);
       this.#loop?.wake();
+      void this.#answerRequests(changes);
     });
+  }
+
+  async #answerRequests(changes: readonly OutsideChange[]): Promise<void> {
+    await this.#requests.answer(changes);
+    // What was started has a claim to be renewed.
+    this.#loop?.wake();
   }
 
   async #stop({ waitForJobs = true, timeout = DEFAULT_STOP_TIMEOUT_MS }: StopOptions): Promise<void> {

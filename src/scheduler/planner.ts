@@ -98,7 +98,9 @@ export class Planner {
 
   /** Takes account of what somebody else wrote into the state. */
   async noteOutside(changes: readonly OutsideChange[]): Promise<void> {
-    const known = changes.filter((change) => this.#context.roster.find(change) !== undefined);
+    const known = changes.filter(
+      (change) => this.#context.roster.find(change) !== undefined && change.keys.some(isPlannedBy),
+    );
     await this.#writes.writeAll(
       known.map(({ agent, schedule, keys }) => {
         const key = { agent, schedule };
@@ -259,6 +261,11 @@ export class Planner {
     const isDue = atMs !== undefined && atMs <= this.#context.clock.now().getTime();
     return isDue && next_run_source !== "paused" ? atMs : undefined;
   }
+}
+
+/** Whether a plan may depend on what a key says. */
+function isPlannedBy(key: keyof ScheduleState): boolean {
+  return key !== "request" && key !== "request_answer";
 }
 
 function timeOf(slot: Date | undefined): string {

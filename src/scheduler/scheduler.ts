@@ -18,8 +18,10 @@ import { jobExecution } from "./job-execution.js";
 import { Lifecycle } from "./lifecycle.js";
 import { Passes } from "./passes.js";
 import { Planner } from "./planner.js";
+import { Requests } from "./requests.js";
 import { type FleetDefaults, Roster } from "./roster.js";
-import { type HintOptions, ScheduleControls, unknownSchedule } from "./schedule-controls.js";
+import type { HintOptions } from "./schedule-changes.js";
+import { ScheduleControls, unknownSchedule } from "./schedule-controls.js";
 import { listSchedules, type ScheduleStatus } from "./schedule-status.js";
 import {
   checkOptions,
@@ -34,6 +36,10 @@ import { reportError, reportTrouble, type SchedulerContext } from "./scheduler-c
 const DEFAULT_CHECK_INTERVAL_MS = 1_000;
 const DEFAULT_STATE_DIR = ".rota";
 
+/**
+ * Runs the jobs of a herd of agents, each at its time, and says why. One object is one scheduler: it may be started and
+ * stopped again and again.
+ */
 export class Scheduler implements AsyncDisposable {
   readonly #options: SchedulerOptions;
   readonly #defaults: FleetDefaults;
@@ -82,6 +88,10 @@ export class Scheduler implements AsyncDisposable {
       claims,
       jobs: this.#jobs,
       checker: this.#checker,
+      requests: new Requests(this.#context, {
+        run: (key) => this.#checker.trigger(key),
+        cancel: (jobId) => this.cancel(jobId),
+      }),
       pass: () => this.#passes.run(),
     });
   }

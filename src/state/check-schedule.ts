@@ -6,6 +6,7 @@ import { isMap, problemOfValue } from "./file/check-value.js";
 import { invalidState } from "./errors.js";
 import {
   PLAN_SOURCES,
+  REQUESTED_ACTIONS,
   SCHEDULE_STATUSES,
   type ScheduleState,
   type ScheduleStatePatch,
@@ -53,6 +54,11 @@ const RULES: ReadonlyMap<string, Rule> = new Map(
       new Map(Object.entries({ interval: text, next_run_at: time, expires_at: time, reason: text })),
       ["expires_at"],
     ),
+    request: map(
+      new Map(Object.entries({ id: text, action: oneOf(REQUESTED_ACTIONS), job_id: text, expires_at: time })),
+      ["id", "action", "expires_at"],
+    ),
+    request_answer: map(new Map(Object.entries({ id: text, job_id: text, refusal: text })), ["id"]),
     claim: map(
       new Map(
         Object.entries({

@@ -44,6 +44,28 @@ export interface ScheduleHint {
   readonly reason?: string | null | undefined;
 }
 
+export const REQUESTED_ACTIONS = ["run", "cancel"] as const;
+
+/** What somebody in another process asks of the scheduler that runs: a job now, or the end of one. */
+export interface ScheduleRequest {
+  /** Tells it from any other: it is acted on once, however often it is written. */
+  readonly id: string;
+  readonly action: (typeof REQUESTED_ACTIONS)[number];
+  /** The job that is to be cancelled. */
+  readonly job_id?: string | null | undefined;
+  /** ISO time from which it no longer counts. */
+  readonly expires_at: string;
+}
+
+/** What became of a request. */
+export interface RequestAnswer {
+  readonly id: string;
+  /** The job that was started or told to end. */
+  readonly job_id?: string | null | undefined;
+  /** Why nothing was done. */
+  readonly refusal?: string | null | undefined;
+}
+
 /** All times are ISO texts; a key that is `null` counts as absent. */
 export interface ScheduleState {
   readonly status: ScheduleStatus;
@@ -61,6 +83,9 @@ export interface ScheduleState {
   readonly last_missed_at?: string | null | undefined;
   readonly paused_until?: string | null | undefined;
   readonly hint?: ScheduleHint | null | undefined;
+  readonly request?: ScheduleRequest | null | undefined;
+  /** To the latest request. */
+  readonly request_answer?: RequestAnswer | null | undefined;
   /** Who runs it; set by the store. */
   readonly claim?: StoredClaim | null | undefined;
   /** How often in a row its job was cut off by the end of the process; set by the store. */
@@ -82,6 +107,8 @@ export const SCHEDULE_KEYS: readonly (keyof ScheduleState)[] = [
   "last_missed_at",
   "paused_until",
   "hint",
+  "request",
+  "request_answer",
   "claim",
 ];
 

@@ -1,0 +1,227 @@
+/** Another process asks the scheduler through the state: it acts once, and answers there. */
+import { describe, expect, it, vi } from "vitest";
+import {
+  FakeClock,
+  FileStore,
+  MemoryStore,
+  type RequestAnswer,
+  type ScheduleKey,
+  type ScheduleRequest,
+} from "../../src/index.js";
+import { askScheduler } from "../../src/scheduler/ask-scheduler.js";
+import { EventHub } from "../../src/scheduler/events.js";
+import { Requests } from "../../src/scheduler/requests.js";
+import { Roster } from "../../src/scheduler/roster.js";
+import type { SchedulerContext } from "../../src/scheduler/scheduler-context.js";
+import { stateDirectory } from "../state/temporary-directory.js";
+import { agent, every, scene, type Scene, START } from "./scene.js";
+
+const X = { agent: "a", schedule: "x" };
+
+interface Asked extends Scene {
+  /** Asks from a store of its own, as another process would, while time passes. */
+  ask(
+    key: ScheduleKey,
+    request: Pick<ScheduleRequest, "action" | "job_id">,
+  ): Promise<RequestAnswer | undefined>;
+  readonly guest: FileStore;
+}
+
+function contextOf(store: MemoryStore, clock: FakeClock): SchedulerContext {
+  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  const events = new EventHub(() => {});
+  const roster = new Roster([agent("a", { x: every("1h") })]);
+  return { clock, store, roster, log, events, random: () => 0, checkInterval: 1_000 };
+}
+
+/** Lets time pass while nobody waits for the disk, until the promise has ended. */
+async function passing<Result>(
+  clock: FakeClock,
+  promise: Promise<Result>,
+  sleepers: () => number,
+): Promise<Result> {
+  const race = { isOver: false };
+  const ending = promise.finally(() => {
+    race.isOver = true;
+  });
+  while (!race.isOver) {
+    await vi.waitFor(() => expect(race.isOver || clock.sleeping >= sleepers()).toBe(true), {
+      timeout: 20_000,
+    });
+    await clock.advance(100);
+  }
+  return ending;
+}
+
+/** `x` has run at 00:00. */
+async function asked(work: (signal: AbortSignal, clock: FakeClock) => unknown = () => {}): Promise<Asked> {
+  const stateDir = stateDirectory();
+  const clock = new FakeClock(START);
+  const stage = scene({
+    store: new FileStore({ stateDir }),
+    clock,
+    work: ({ signal }) => work(signal, clock),
+  });
+  const guest = new FileStore({ stateDir, clock });
+  await stage.scheduler.start([agent("a", { x: every("1h") })]);
+  await vi.waitFor(() => expect(stage.jobs).toHaveLength(1));
+  const ask: Asked["ask"] = (key, request) =>
+    passing(
+      clock,
+      askScheduler(guest, key, request, { clock }),
+      // The loop, whoever asks, and a job that runs.
+      () => 2 + stage.scheduler.getTotalRunningJobCount(),
+    );
+  return { ...stage, ask, guest };
+}
+
+describe("a request to run a schedule", () => {
+  it("starts a job now, and answers which", async () => {
+    const stage = await asked();
+    const answer = await stage.ask(X, { action: "run" });
+    expect(stage.jobs).toHaveLength(2);
+    expect(stage.jobs[1]).toMatchObject({ id: answer?.job_id, trigger: "manual", source: "manual" });
+  });
+
+  it("is gone when it was answered", async () => {
+    const stage = await asked();
+    const answer = await stage.ask(X, { action: "run" });
+    const state = await stage.guest.read(X);
+    expect(state.request).toBeUndefined();
+    expect(state.request_answer).toEqual(answer);
+  });
+
+  it("starts one though the schedule is paused", async () => {
+    const stage = await asked();
+    await stage.scheduler.pause("a", "x");
+    expect(await stage.ask(X, { action: "run" })).toMatchObject({ job_id: expect.any(String) });
+  });
+
+  it("that is refused leaves the plan as it is", async () => {
+    const stage = await asked();
+    await vi.waitFor(() => expect(stage.events.at(-1)).toBe("planned a/x 01:00 baseline-interval"));
+    await stage.ask(X, { action: "cancel", job_id: "job-2026-03-01-aaaaaa" });
+    expect(stage.events.filter((event) => event.endsWith("01:00 baseline-interval"))).toHaveLength(1);
+  });
+
+  it("is refused while the schedule runs", async () => {
+    const stage = await asked((_, clock) => clock.sleep("30m"));
+    const answer = await stage.ask(X, { action: "run" });
+    expect(answer).toMatchObject({ refusal: "already_running" });
+    expect(stage.jobs).toHaveLength(1);
+  });
+
+  it("is refused for a schedule that is not known", async () => {
+    const stage = await asked();
+    const answer = await stage.ask({ agent: "a", schedule: "y" }, { action: "run" });
+    expect(answer).toMatchObject({ refusal: "unknown_schedule" });
+  });
+
+  it("starts one job, however often it is written", async () => {
+    const stage = await asked();
+    const request = { id: "r1", action: "run", expires_at: "2026-03-01T00:10:00.000Z" } as const;
+    await stage.guest.update(X, { request });
+    await vi.waitFor(async () => {
+      await stage.clock.advance("1s");
+      expect((await stage.guest.read(X)).request).toBeUndefined();
+    });
+    await stage.guest.update(X, { request });
+    await stage.clock.advance("5s");
+    await vi.waitFor(() => expect(stage.clock.sleeping).toBeGreaterThan(0));
+    await stage.clock.advance("5s");
+    expect(stage.jobs).toHaveLength(2);
+  });
+
+  it("that is seen again while it is acted on starts no second job", async () => {
+    const store = new MemoryStore();
+    const clock = new FakeClock(START);
+    const context = contextOf(store, clock);
+    await store.update(X, { request: { id: "r1", action: "run", expires_at: "2026-03-01T00:10:00.000Z" } });
+    let runs = 0;
+    const run = async (): Promise<{ id: string }> => {
+      runs++;
+      await clock.sleep("1s");
+      return { id: "job-2026-03-01-aaaaaa" };
+    };
+    const requests = new Requests(context, { run, cancel: () => false });
+    const change = { ...X, keys: ["request"] } as const;
+    const answered = Promise.all([requests.answer([change]), requests.answer([change])]);
+    await clock.advance("1s");
+    await answered;
+    expect(runs).toBe(1);
+  });
+
+  it("is not answered by a scheduler that stops: another may take it", async () => {
+    const store = new MemoryStore();
+    const clock = new FakeClock(START);
+    const context = contextOf(store, clock);
+    await store.update(X, { request: { id: "r1", action: "run", expires_at: "2026-03-01T00:10:00.000Z" } });
+    const requests = new Requests(context, { run: async () => "stopped", cancel: () => false });
+    await requests.answer([{ ...X, keys: ["request"] }]);
+    expect((await store.read(X)).request?.id).toBe("r1");
+  });
+
+  it("that has expired is left alone", async () => {
+    const stage = await asked();
+    await stage.guest.update(X, { request: { id: "r1", action: "run", expires_at: START } });
+    await vi.waitFor(() => expect(stage.clock.sleeping).toBeGreaterThan(0));
+    await stage.clock.advance("1s");
+    await vi.waitFor(() => expect(stage.clock.sleeping).toBeGreaterThan(0));
+    await stage.clock.advance("1s");
+    expect(stage.jobs).toHaveLength(1);
+  });
+});
+
+describe("a request to cancel a job", () => {
+  it("tells it to end", async () => {
+    const stage = await asked((signal, clock) => clock.sleep("30m", signal));
+    const { id } = stage.jobs[0] ?? { id: "" };
+    expect(await stage.ask(X, { action: "cancel", job_id: id })).toMatchObject({ job_id: id });
+    await vi.waitFor(() => expect(stage.ended).toMatchObject([{ id, status: "cancelled" }]));
+  });
+
+  it("is refused when no such job runs", async () => {
+    const stage = await asked();
+    const answer = await stage.ask(X, { action: "cancel", job_id: "job-2026-03-01-aaaaaa" });
+    expect(answer).toMatchObject({ refusal: "not_running" });
+  });
+});
+
+describe("a request that nobody answers", () => {
+  it("is written again while it is waited for, and then taken back", async () => {
+    const clock = new FakeClock(START);
+    const store = new FileStore({ stateDir: stateDirectory(), clock });
+    const seen = new Set<string | undefined>();
+    const watched = {
+      read: (key: typeof X) => store.read(key),
+      update: async (key: typeof X, change: Parameters<FileStore["update"]>[1]) => {
+        const state = await store.update(key, change);
+        seen.add(state.request?.expires_at);
+        return state;
+      },
+    };
+    const asking = askScheduler(watched, X, { action: "run" }, { clock, timeoutMs: 5_000 });
+    const answer = await passing(clock, asking, () => 1);
+    expect(answer).toBeUndefined();
+    expect([...seen]).toEqual([
+      "2026-03-01T00:00:04.000Z",
+      "2026-03-01T00:00:06.000Z",
+      "2026-03-01T00:00:08.000Z",
+      undefined,
+    ]);
+    expect((await store.read(X)).request).toBeUndefined();
+  });
+
+  it("is noticed by a scheduler that starts meanwhile", async () => {
+    const stateDir = stateDirectory();
+    const clock = new FakeClock(START);
+    const guest = new FileStore({ stateDir, clock });
+    const asking = askScheduler(guest, X, { action: "run" }, { clock });
+    await vi.waitFor(() => expect(clock.sleeping).toBe(1));
+    const stage = scene({ store: new FileStore({ stateDir }), clock });
+    await stage.scheduler.start([agent("a", { x: { type: "webhook" } })]);
+    const answer = await passing(clock, asking, () => 2);
+    expect(answer).toMatchObject({ job_id: stage.jobs[0]?.id });
+    expect(stage.jobs).toHaveLength(1);
+  });
+});

@@ -1,0 +1,51 @@
+/** Asks the scheduler that runs in another process, through the state: it answers there. How it does is in requests.ts. */
+import { type Clock, systemClock } from "../clock.js";
+import { randomToken } from "../random.js";
+import type { RequestAnswer, ScheduleRequest } from "../state/schedule-state.js";
+import type { ScheduleKey, StateStore } from "../state/state-store.js";
+
+export interface AskOptions {
+  /** @default systemClock */
+  readonly clock?: Clock | undefined;
+  /**
+   * How long to wait for an answer, in milliseconds.
+   * @default 10_000
+   */
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+const LOOK_MS = 100;
+/** A scheduler that was just starting has not noticed a request: it is written again. */
+const ASK_AGAIN_MS = 2_000;
+
+/**
+ * Answers what the scheduler did: the job that was started or told to end, or why nothing was done. `undefined` when
+ * nobody answered in time; the request is taken back then.
+ */
+export async function askScheduler(
+  store: Pick<StateStore, "read" | "update">,
+  key: ScheduleKey,
+  request: Pick<ScheduleRequest, "action" | "job_id">,
+  { clock = systemClock, timeoutMs = DEFAULT_TIMEOUT_MS, signal }: AskOptions = {},
+): Promise<RequestAnswer | undefined> {
+  const id = randomToken();
+  const untilMs = clock.monotonic() + timeoutMs;
+  let askAgainMs = -Infinity;
+  try {
+    while (clock.monotonic() < untilMs) {
+      if (clock.monotonic() >= askAgainMs) {
+        const expires_at = new Date(clock.now().getTime() + 2 * ASK_AGAIN_MS).toISOString();
+        await store.update(key, { request: { ...request, id, expires_at } });
+        askAgainMs = clock.monotonic() + ASK_AGAIN_MS;
+      }
+      await clock.sleep(LOOK_MS, signal);
+      const { request_answer: answer } = await store.read(key);
+      if (answer?.id === id) return answer;
+    }
+    return undefined;
+  } finally {
+    await store.update(key, ({ request: current }) => (current?.id === id ? { request: null } : {}));
+  }
+}
