@@ -1,0 +1,208 @@
+/** A configuration in files: what they say together, and what is said when one is missing, wrong, or leads in a circle. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { loadConfig } from "../../src/config/load-config.js";
+import { parseConfig } from "../../src/config/parse-config.js";
+import { directoryWith, loadRefusal } from "./config-directory.js";
+
+const WRITER = `
+name: writer
+runtime: { type: command, command: [node, write.js], env: { A: a, B: b } }
+schedules:
+  often: { type: interval, interval: 5m, prompt: Write. }
+  nightly: { type: cron, cron: "@daily" }
+`;
+
+describe("an agent in a file of its own", () => {
+  it("is as if it stood in the list", async () => {
+    const directory = directoryWith({
+      "rota.yaml": "agents:\n  - path: agents/writer.yaml\n  - name: reader\n",
+      "agents/writer.yaml": WRITER,
+    });
+    const { agents, files } = await loadConfig(join(directory, "rota.yaml"));
+    expect(agents.map(({ name }) => name)).toEqual(["writer", "reader"]);
+    expect(files).toEqual([join(directory, "rota.yaml"), join(directory, "agents/writer.yaml")]);
+  });
+
+  it("is overridden by what stands beside its path: maps key by key", async () => {
+    const directory = directoryWith({
+      "rota.yaml": `
+agents:
+  - path: agents/writer.yaml
+    name: editor
+    runtime: { env: { B: c } }
+    schedules:
+      often: { interval: 1h }
+      nightly: { expression: 0 3 * * * }
+`,
+      "agents/writer.yaml": WRITER,
+    });
+    const { agents } = await loadConfig(join(directory, "rota.yaml"));
+    expect(agents).toEqual([
+      {
+        name: "editor",
+        runtime: {
+          type: "command",
+          command: ["node", "write.js"],
+          cwd: join(directory, "agents"),
+          env: { A: "a", B: "c" },
+        },
+        schedules: {
+          often: { type: "interval", interval: "1h", prompt: "Write." },
+          nightly: { type: "cron", expression: "0 3 * * *" },
+        },
+      },
+    ]);
+  });
+
+  it("counts more than the defaults, and less than the list", async () => {
+    const directory = directoryWith({
+      "rota.yaml":
+        "defaults: { timeout: 1m, description: d }\nagents: [{ path: a.yaml }, { path: a.yaml, name: b, timeout: 3m }]",
+      "a.yaml": "name: a\ntimeout: 2m",
+    });
+    const { agents } = await loadConfig(join(directory, "rota.yaml"));
+    expect(agents).toMatchObject([
+      { name: "a", timeout: "2m", description: "d" },
+      { name: "b", timeout: "3m", description: "d" },
+    ]);
+  });
+
+  it("may name another file that it builds on", async () => {
+    const directory = directoryWith({
+      "rota.yaml": "agents: [{ path: a/one.yaml }]",
+      "a/one.yaml": "path: ../b/two.yaml\nname: one",
+      "b/two.yaml": "name: two\nruntime: command\ncommand: [work]\ncwd: here",
+    });
+    const { agents } = await loadConfig(join(directory, "rota.yaml"));
+    expect(agents).toMatchObject([{ name: "one", runtime: { cwd: join(directory, "b/here") } }]);
+  });
+
+  it("says the same to parseConfig", async () => {
+    const directory = directoryWith({
+      "rota.yaml": "agents: [{ path: agents/writer.yaml }]",
+      "agents/writer.yaml": WRITER,
+    });
+    const file = join(directory, "rota.yaml");
+    expect(parseConfig(readFileSync(file, "utf8"), { file })).toEqual(await loadConfig(file));
+  });
+
+  it("that is wrong is refused with its own file and line", async () => {
+    const directory = directoryWith({
+      "rota.yaml": "agents: [{ path: agents/writer.yaml }]",
+      "agents/writer.yaml": "name: writer\ntimeout: never",
+    });
+    const { problems } = await loadRefusal(join(directory, "rota.yaml"));
+    expect(problems).toMatchObject([
+      {
+        file: join(directory, "agents/writer.yaml"),
+        line: 2,
+        column: 10,
+        where: 'agents[0] "writer", timeout',
+      },
+    ]);
+  });
+
+  it("that is wrong is refused once, however many agents it is for", async () => {
+    const directory = directoryWith({
+      "rota.yaml": "agents: [{ path: a.yaml, name: a }, { path: a.yaml, name: b }]",
+      "a.yaml": "timeout: never",
+    });
+    expect((await loadRefusal(join(directory, "rota.yaml"))).problems).toHaveLength(1);
+    const text = readFileSync(join(directory, "rota.yaml"), "utf8");
+    expect(() => parseConfig(text, { file: join(directory, "rota.yaml") })).toThrow("has a problem");
+  });
+
+  it("with an override that is wrong is refused at the override", async () => {
+    const directory = directoryWith({
+      "rota.yaml": "agents:\n  - path: a.yaml\n    timeout: never",
+      "a.yaml": "name: a",
+    });
+    const { problems } = await loadRefusal(join(directory, "rota.yaml"));
+    expect(problems).toMatchObject([{ file: join(directory, "rota.yaml"), line: 3 }]);
+  });
+
+  it("is refused together with everything that is wrong elsewhere, file by file", async () => {
+    const directory = directoryWith({
+      "rota.yaml": "jiter: 1\nagents:\n  - path: a.yaml\n  - path: b.yaml\n  - name: c\n    timeout: never\n",
+      "a.yaml": "name: [",
+      "b.yaml": "name: b\ndescription: ${NONE}\nfoo: 1\n",
+    });
+    const { problems } = await loadRefusal(join(directory, "rota.yaml"));
+    expect(problems.map(({ file = "", line }) => `${file.slice(directory.length + 1)}:${line}`)).toEqual([
+      "rota.yaml:1",
+      "rota.yaml:6",
+      "a.yaml:1",
+      "b.yaml:2",
+      "b.yaml:3",
+    ]);
+  });
+});
+
+describe("a path", () => {
+  it.each([
+    ["that leads nowhere", "none.yaml", "UNREADABLE_FILE", "was not found"],
+    ["to a directory", "folder", "UNREADABLE_FILE", "is a directory"],
+    ["to what is not text", "bytes.yaml", "UNREADABLE_FILE", "is not text in UTF-8"],
+    ["to what is too large", "large.yaml", "UNREADABLE_FILE", "bytes, expected at most"],
+    ["that leads back", "rota.yaml", "FILE_CYCLE", "leads back to itself"],
+    ["that leads back by another file", "circle.yaml", "FILE_CYCLE", "leads back to itself"],
+    ["that is empty", '""', "INVALID_VALUE", "expected the path of a file"],
+    ["that is a list", "[a]", "INVALID_VALUE", "expected the path of a file"],
+  ])("%s is a problem of the line that names it", async (_, path, code, words) => {
+    const directory = directoryWith({
+      "rota.yaml": `agents:\n  - name: a\n    path: ${path}\n`,
+      "circle.yaml": "path: circle.yaml\n",
+    });
+    mkdirSync(join(directory, "folder"));
+    writeFileSync(join(directory, "bytes.yaml"), Buffer.from([0x6e, 0xff, 0xfe]));
+    writeFileSync(join(directory, "large.yaml"), "");
+    truncateSync(join(directory, "large.yaml"), 7_000_000);
+    const { problems } = await loadRefusal(join(directory, "rota.yaml"));
+    expect(problems).toMatchObject([
+      { code, message: expect.stringContaining(words) as string, where: 'agents[0] "a", path' },
+    ]);
+  });
+
+  it("to a pipe is not waited for", async () => {
+    const directory = directoryWith({ "rota.yaml": "agents: [{ path: pipe.yaml }]" });
+    execFileSync("mkfifo", [join(directory, "pipe.yaml")]);
+    const { problems } = await loadRefusal(join(directory, "rota.yaml"));
+    expect(problems[0]?.message).toContain("is no file");
+  });
+
+  it("may have variables", async () => {
+    const directory = directoryWith({
+      "rota.yaml": "agents: [{ path: '${WHO}.yaml' }]",
+      "a.yaml": "name: a",
+    });
+    const { agents } = await loadConfig(join(directory, "rota.yaml"), { env: { WHO: "a" } });
+    expect(agents).toMatchObject([{ name: "a" }]);
+  });
+});
+
+describe("a file that cannot be read", () => {
+  it("is refused with a code of its own, and names itself", async () => {
+    const file = join(directoryWith({}), "rota.yaml");
+    const { code, message, files, problems } = await loadRefusal(file);
+    expect(code).toBe("UNREADABLE_CONFIG");
+    expect(message).toContain(`The file ${file} was not found`);
+    expect(files).toEqual([file]);
+    expect(problems).toMatchObject([{ code: "UNREADABLE_FILE", line: undefined }]);
+  });
+});
+
+describe("a fleet of many files", () => {
+  it("is read without more open files than a process may have", async () => {
+    const names = Array.from({ length: 300 }, (_, index) => `a${index}`);
+    const directory = directoryWith({
+      "rota.yaml": `agents:\n${names.map((name) => `  - path: ${name}.yaml`).join("\n")}`,
+      ...Object.fromEntries(names.map((name) => [`${name}.yaml`, `name: ${name}`])),
+    });
+    const { agents, files } = await loadConfig(join(directory, "rota.yaml"));
+    expect(agents.map(({ name }) => name)).toEqual(names);
+    expect(files).toHaveLength(301);
+  });
+});

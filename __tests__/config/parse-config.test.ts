@@ -1,0 +1,307 @@
+/** What a configuration makes of a text: the agents that a scheduler takes, and what it is to be started with. */
+import { join, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../src/clock.js";
+import { parseConfig } from "../../src/config/parse-config.js";
+import { Scheduler } from "../../src/scheduler/scheduler.js";
+import { MemoryStore } from "../../src/state/memory-store.js";
+import { fleetWith, problemOf, problemsOf, scheduleWith } from "./problems-of.js";
+
+const file = "/etc/fleet/rota.yaml";
+
+function agentIn(text: string, env: Record<string, string> = {}): unknown {
+  const [agent] = parseConfig(text, { file, env }).agents;
+  return agent;
+}
+
+describe("a configuration", () => {
+  it("gives the agents as a scheduler takes them", () => {
+    const text = `
+agents:
+  - name: writer
+    description: Writes the news.
+    instances: { max_concurrent: 2 }
+    timeout: 10m
+    runtime: { type: http, url: "https://example.org/hook", headers: { Accept: text/plain } }
+    schedules:
+      often: { type: interval, interval: 5m, anchor: start, jitter: 2, prompt: Write. }
+      nightly: { type: cron, expression: 0 3 * * *, timezone: Europe/London, missed: once, grace: 1m }
+      party: { type: once, at: 2026-12-31T23:00:00Z, when_busy: skip }
+      hook: { type: webhook, timeout: 5000 }
+      talk: { type: chat }
+`;
+    expect(parseConfig(text, { file }).agents).toEqual([
+      {
+        name: "writer",
+        description: "Writes the news.",
+        instances: { max_concurrent: 2 },
+        timeout: "10m",
+        runtime: { type: "http", url: "https://example.org/hook", headers: { Accept: "text/plain" } },
+        schedules: {
+          often: { type: "interval", interval: "5m", anchor: "start", jitter: 2, prompt: "Write." },
+          nightly: {
+            type: "cron",
+            expression: "0 3 * * *",
+            timezone: "Europe/London",
+            missed: "once",
+            grace: "1m",
+          },
+          party: { type: "once", at: "2026-12-31T23:00:00Z", when_busy: "skip" },
+          hook: { type: "webhook", timeout: 5000 },
+          talk: { type: "chat" },
+        },
+      },
+    ]);
+  });
+
+  it("gives what the scheduler is made with, in the scheduler's own words", () => {
+    const text =
+      "version: 1\nstate_dir: state\ntimezone: UTC\njitter: 5\nmax_concurrent: 3\ncheck_interval: 2s\nagents: []";
+    expect(parseConfig(text, { file })).toEqual({
+      version: 1,
+      stateDir: "/etc/fleet/state",
+      timezone: "UTC",
+      jitterPercent: 5,
+      maxConcurrent: 3,
+      checkInterval: 2000,
+      agents: [],
+      disabled: [],
+      files: [file],
+    });
+  });
+
+  it("runs in a scheduler as it is", async () => {
+    const text = fleetWith("schedules: { once: { type: interval, interval: 5m, prompt: Hello } }");
+    const config = parseConfig(text, { file });
+    const prompts: string[] = [];
+    const clock = new FakeClock();
+    const jobExecutor = {
+      execute: ({ prompt }: { readonly prompt: string }) => {
+        prompts.push(prompt);
+        return { success: true };
+      },
+    };
+    const logger = { info: () => {}, warn: () => {}, error: () => {} };
+    const store = new MemoryStore({ clock });
+    await using scheduler = new Scheduler({ ...config, store, clock, jobExecutor, logger });
+    await scheduler.start(config.agents);
+    await clock.advance("6m");
+    expect(prompts).toEqual(["Hello", "Hello"]);
+  });
+
+  it("without a file is relative to the current directory, and names no file", () => {
+    const { stateDir, files } = parseConfig("agents: []");
+    expect(stateDir).toBe(resolve(".rota"));
+    expect(files).toEqual([]);
+  });
+
+  it("keeps its state beside its file when it does not say where", () => {
+    expect(parseConfig("agents: []", { file }).stateDir).toBe("/etc/fleet/.rota");
+  });
+
+  it("may have keys of its author's own for anchors", () => {
+    const text = `
+x-often: &often { type: interval, interval: 5m }
+agents:
+  - { name: a, schedules: { s: *often } }
+  - { name: b, schedules: { s: *often } }
+`;
+    const { agents } = parseConfig(text, { file });
+    expect(agents.map(({ schedules }) => schedules?.["s"])).toEqual([
+      { type: "interval", interval: "5m" },
+      { type: "interval", interval: "5m" },
+    ]);
+  });
+
+  it("may have merge keys, and what stands beside them counts more", () => {
+    const text = `
+x-often: &often { type: interval, interval: 5m, prompt: a }
+x-calm: &calm { jitter: 5, prompt: b }
+agents:
+  - name: a
+    schedules:
+      one: { <<: *often, prompt: c }
+      many: { <<: [*often, *calm] }
+`;
+    expect(agentIn(text)).toMatchObject({
+      schedules: {
+        one: { type: "interval", interval: "5m", prompt: "c" },
+        many: { type: "interval", interval: "5m", prompt: "a", jitter: 5 },
+      },
+    });
+  });
+
+  it("may start with a byte order mark", () => {
+    expect(parseConfig("\ufeffagents: []", { file }).agents).toEqual([]);
+  });
+});
+
+describe("a runtime", () => {
+  const whole = { type: "command", command: ["node", "work.js"], cwd: "/etc/fleet" };
+
+  it.each([
+    ["a map", ["runtime: { type: command, command: [node, work.js] }"]],
+    ["a word with its keys beside it", ["runtime: command", "command: [node, work.js]"]],
+    ["a map with some of its keys beside it", ["runtime: { type: command }", "command: [node, work.js]"]],
+  ])("may be %s", (_, lines) => {
+    expect(agentIn(fleetWith(...lines))).toMatchObject({ name: "writer", runtime: whole });
+    expect(agentIn(fleetWith(...lines))).not.toHaveProperty("command");
+  });
+
+  it("that is a command runs in the directory of the file, unless it says where", () => {
+    expect(agentIn(fleetWith("runtime: command", "command: [a]", "cwd: sub"))).toMatchObject({
+      runtime: { cwd: "/etc/fleet/sub" },
+    });
+  });
+
+  it("that is a command sees the env of the agent, and its own counts more", () => {
+    const text = fleetWith("env: { A: 1, B: 2 }", "runtime: { type: command, command: [a], env: { B: 3 } }");
+    expect(agentIn(text)).toMatchObject({ runtime: { env: { A: 1, B: 3 } } });
+    expect(agentIn(text)).not.toHaveProperty("env");
+  });
+
+  it("may be missing, for a host that runs jobs in its own way", () => {
+    expect(agentIn(fleetWith("schedules: {}"))).toEqual({ name: "writer", schedules: {} });
+  });
+
+  it("of a type that the host has registered keeps all its keys", () => {
+    const text = fleetWith("runtime: { type: echo, greeting: [hi] }");
+    const { agents } = parseConfig(text, { file, runtimeTypes: ["echo"] });
+    expect(agents[0]?.runtime).toEqual({ type: "echo", greeting: ["hi"] });
+    expect(problemOf(text).code).toBe("UNKNOWN_TYPE");
+  });
+});
+
+describe("a schedule", () => {
+  it("that is not enabled is left out, and named", () => {
+    const text = fleetWith(
+      "schedules:",
+      "  on: { type: chat, enabled: true }",
+      "  off: { type: chat, enabled: false }",
+    );
+    const { agents, disabled } = parseConfig(text, { file });
+    expect(agents[0]?.schedules).toEqual({ on: { type: "chat" } });
+    expect(disabled).toEqual([{ agent: "writer", schedule: "off" }]);
+  });
+
+  it("that is not enabled is checked all the same", () => {
+    expect(problemOf(scheduleWith("type: interval, interval: 5x, enabled: false")).path.at(-1)).toBe(
+      "interval",
+    );
+  });
+
+  it("has the work source and the failure rule of its agent, where it has none", () => {
+    const text = fleetWith(
+      "work_source: { type: directory, path: inbox }",
+      "on_failure: pause",
+      "schedules:",
+      "  a: { type: interval, interval: 5m }",
+      "  b: { type: cron, cron: '@daily', on_failure: continue, work_source: null }",
+      "  c: { type: chat, work_source: { type: directory, path: /else/where } }",
+    );
+    expect(agentIn(text)).toEqual({
+      name: "writer",
+      schedules: {
+        a: {
+          type: "interval",
+          interval: "5m",
+          on_failure: "pause",
+          work_source: { type: "directory", path: "/etc/fleet/inbox" },
+        },
+        b: { type: "cron", cron: "@daily", on_failure: "continue" },
+        c: { type: "chat", work_source: { type: "directory", path: "/else/where" } },
+      },
+    });
+  });
+
+  it("may take longer than its agent may: for ever", () => {
+    const text = fleetWith("timeout: 5m", "schedules: { s: { type: chat, timeout: null } }");
+    expect(agentIn(text)).toMatchObject({ timeout: "5m", schedules: { s: { timeout: Infinity } } });
+  });
+
+  it("may have a work source of a type that the host has registered", () => {
+    const text = scheduleWith("type: chat, work_source: { type: chores, room: 5 }");
+    const { agents } = parseConfig(text, { file, workSourceTypes: ["chores"] });
+    expect(agents[0]?.schedules?.["nightly"]).toEqual({
+      type: "chat",
+      work_source: { type: "chores", room: 5 },
+    });
+    expect(problemOf(text).code).toBe("UNKNOWN_TYPE");
+  });
+});
+
+describe("defaults", () => {
+  function withDefaults(defaults: string, ...lines: readonly string[]): unknown {
+    return agentIn(`defaults: ${defaults}\n${fleetWith(...lines)}`);
+  }
+
+  it("are merged into an agent: maps key by key, lists and the rest replaced", () => {
+    expect(
+      withDefaults(
+        "{ timeout: 5m, instances: { max_concurrent: 3 }, runtime: { type: command, env: { A: a, B: b }, pass_env: [X] } }",
+        "instances: {}",
+        "runtime: { type: command, command: [node], env: { B: c }, pass_env: [Y] }",
+      ),
+    ).toEqual({
+      name: "writer",
+      timeout: "5m",
+      instances: { max_concurrent: 3 },
+      runtime: {
+        type: "command",
+        command: ["node"],
+        cwd: "/etc/fleet",
+        env: { A: "a", B: "c" },
+        pass_env: ["Y"],
+      },
+      schedules: {},
+    });
+  });
+
+  it("of a runtime do not touch one of another type", () => {
+    expect(
+      withDefaults(
+        "{ runtime: { type: command, env: { A: a } } }",
+        "runtime: { type: http, url: https://a.b }",
+      ),
+    ).toMatchObject({ runtime: { type: "http", url: "https://a.b" } });
+  });
+
+  it.each(["env: { A: a }", "cwd: sub", "pass_env: [A]"])("for commands, %s, are not for others", (keys) => {
+    expect(withDefaults(`{ ${keys} }`, "runtime: { type: http, url: https://a.b }")).toEqual({
+      name: "writer",
+      runtime: { type: "http", url: "https://a.b" },
+      schedules: {},
+    });
+  });
+
+  it("of a runtime may stand beside it", () => {
+    expect(withDefaults("{ runtime: command, cwd: sub }", "command: [node]")).toMatchObject({
+      runtime: { type: "command", command: ["node"], cwd: "/etc/fleet/sub" },
+    });
+  });
+
+  it("may be taken back", () => {
+    expect(withDefaults("{ timeout: 5m }", "timeout: null")).not.toHaveProperty("timeout");
+  });
+
+  it("say nothing wrong about themselves when an agent is missing what they do not have", () => {
+    const problems = problemsOf("defaults: { runtime: command }\nagents: [{ name: a }]");
+    expect(problems.map(({ where }) => where)).toEqual(['agents[0] "a", runtime, command']);
+  });
+});
+
+describe("a host", () => {
+  it("may have keys of its own on an agent", () => {
+    const text = fleetWith("model: small");
+    const { agents } = parseConfig(text, { file, agentKeys: ["model"] });
+    expect(agents[0]).toEqual({ name: "writer", model: "small", schedules: {} });
+    expect(problemOf(text).code).toBe("UNKNOWN_KEY");
+  });
+});
+
+describe("a path", () => {
+  it("is resolved against the directory of its file, wherever the process runs", () => {
+    const { stateDir } = parseConfig("state_dir: ../state\nagents: []", { file: "conf/rota.yaml" });
+    expect(stateDir).toBe(join(process.cwd(), "state"));
+  });
+});

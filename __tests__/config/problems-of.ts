@@ -1,0 +1,32 @@
+import { type ParseOptions, parseConfig } from "../../src/config/parse-config.js";
+import { ConfigError, type ConfigProblem } from "../../src/config/errors.js";
+import { thrownBy } from "../thrown-by.js";
+
+/** What a text is refused with. */
+export function refusalOf(text: string, options: ParseOptions = {}): ConfigError {
+  const thrown = thrownBy(() => parseConfig(text, { file: "rota.yaml", env: {}, ...options }));
+  if (thrown instanceof ConfigError) return thrown;
+  throw new Error("The text was not refused with a ConfigError.", { cause: thrown });
+}
+
+export function problemsOf(text: string, options: ParseOptions = {}): readonly ConfigProblem[] {
+  return refusalOf(text, options).problems;
+}
+
+/** The only thing that is wrong with a text. */
+export function problemOf(text: string, options: ParseOptions = {}): ConfigProblem {
+  const [problem, ...others] = problemsOf(text, options);
+  if (problem === undefined || others.length > 0)
+    throw new Error(`${others.length + 1} problems, expected one: ${refusalOf(text, options).message}`);
+  return problem;
+}
+
+/** A fleet with one agent, which has these lines. */
+export function fleetWith(...lines: readonly string[]): string {
+  return ["agents:", "  - name: writer", ...lines.map((line) => `    ${line}`)].join("\n");
+}
+
+/** A fleet with one schedule, which has these keys in flow style. */
+export function scheduleWith(keys: string): string {
+  return fleetWith("schedules:", `  nightly: { ${keys} }`);
+}

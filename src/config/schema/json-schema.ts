@@ -1,0 +1,121 @@
+/**
+ * The definition as a JSON Schema for editors, in draft 7, which they know best. It is a little more lenient than the
+ * checks: what an agent leaves out may come from the defaults or from its file. Pure.
+ */
+import * as z from "zod/mini";
+import { type Fields, isFields } from "../../fields.js";
+import {
+  agentDescription,
+  commonKeys,
+  defaultsKeys,
+  fileKeys,
+  fleetKeys,
+  nameSchema,
+  schedulesSchema,
+} from "./config-schema.js";
+import { allOptional, descriptions, map, mapOf, optional, type Schema, text } from "./fields.js";
+import { hoisted } from "./hoist.js";
+import { keysBesideRuntime, RUNTIMES } from "./runtime-schema.js";
+import { schedulePartsSchema } from "./schedule-schema.js";
+import { workSourceSchema } from "./work-source-schema.js";
+
+const TITLE = "Rota configuration";
+
+export function configJsonSchema(): Fields {
+  const fleet = jsonOf(map(fleetKeys(), "", { description: "A fleet of agents, in rota.yaml." }));
+  const defaults = jsonOf(map(defaultsKeys({}), "", { description: "Merged into every agent." }));
+  const agents = {
+    type: "array",
+    description: "The agents: each as a map, or as the path of a file that describes it.",
+    items: {
+      if: { required: ["path"] },
+      // eslint-disable-next-line unicorn/no-thenable -- a keyword, as `if` and `else`
+      then: { $ref: "#/definitions/reference" },
+      else: { $ref: "#/definitions/agent" },
+    },
+  };
+  return hoisted({
+    $schema: "http://json-schema.org/draft-07/schema#",
+    title: TITLE,
+    ...fleet,
+    properties: { ...propertiesOf(fleet), defaults: withRuntimeWord(defaults), agents },
+    required: ["agents"],
+    patternProperties: { "^x-": { description: "The author's own, such as anchors to refer to." } },
+    definitions: {
+      agent: agentSchema({ name: nameSchema(), schedules: schedulesSchema({}, true) }),
+      reference: agentSchema({
+        path: text("The file that describes the agent, relative to this one.", "a path"),
+        name: optional(nameSchema()),
+        schedules: optional(
+          mapOf(
+            schedulePartsSchema(workSourceSchema([], "the agent's", false)),
+            "",
+            "What differs from the file.",
+          ),
+        ),
+      }),
+    },
+  });
+}
+
+function agentSchema(own: Readonly<Record<string, Schema>>): Fields {
+  const { name, ...others } = own;
+  const shape = {
+    ...(name === undefined ? {} : { name }),
+    ...allOptional(commonKeys({}, false)),
+    ...keysBesideRuntime(),
+    ...fileKeys({}, false),
+    ...others,
+  };
+  return withRuntimeWord(jsonOf(map(shape, "", { description: agentDescription })));
+}
+
+/** A runtime may be the word for its type. */
+function withRuntimeWord(schema: Fields): Fields {
+  const properties = propertiesOf(schema);
+  const { description, ...runtime } = fieldsAt(properties, "runtime");
+  const word = { type: "string", enum: Object.keys(RUNTIMES) };
+  return { ...schema, properties: { ...properties, runtime: { description, anyOf: [word, runtime] } } };
+}
+
+function jsonOf(schema: Schema): Fields {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    metadata: descriptions,
+    io: "input",
+    target: "draft-7",
+  });
+  const open = withVariables(json);
+  return isFields(open) ? open : {};
+}
+
+/** Where a number, a boolean, a choice or a pattern is expected, there may be a variable as well. */
+function withVariables(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withVariables);
+  if (!isFields(schema)) return schema;
+  const { description, default: byDefault, examples, ...rest } = schema;
+  const type = rest["type"];
+  const isStrict =
+    type === "number" || type === "integer" || type === "boolean" || "pattern" in rest || "enum" in rest;
+  if (!isStrict || "const" in rest || "properties" in rest)
+    return Object.fromEntries(
+      Object.entries(schema).map(([key, value]) => [key, PLAIN.has(key) ? value : withVariables(value)]),
+    );
+  const words = { description, default: byDefault, examples };
+  return { ...defined(words), anyOf: [rest, { type: "string", pattern: "\\$\\{" }] };
+}
+
+/** Keywords whose values are no schemas. */
+const PLAIN = new Set(["default", "description", "examples", "required", "type"]);
+
+function defined(words: Fields): Fields {
+  return Object.fromEntries(Object.entries(words).filter(([, value]) => value !== undefined));
+}
+
+function propertiesOf(schema: Fields): Fields {
+  return fieldsAt(schema, "properties");
+}
+
+function fieldsAt(fields: Fields, key: string): Fields {
+  const value = fields[key];
+  return isFields(value) ? value : {};
+}
