@@ -88,6 +88,7 @@ describe("the programs in the documentation", () => {
   it("are all known here", () => {
     expect(readdirSync(join(root, "docs")).toSorted()).toEqual([
       "architecture.md",
+      "cli.md",
       "fake-clock.md",
       "plans.md",
       "running-jobs.md",

@@ -1,0 +1,131 @@
+import { describe, expect, it, vi } from "vitest";
+import { NO_END } from "../../../src/scheduler/conclusion.js";
+import { FileStore } from "../../../src/state/file-store.js";
+import type { ScheduleState } from "../../../src/state/schedule-state.js";
+import { beside } from "../fleet-beside.js";
+import { Scene } from "../scene.js";
+import { rota } from "../terminal.js";
+
+async function stateOf(scene: Scene, name: string): Promise<ScheduleState> {
+  const [agent = "", schedule = ""] = name.split("/");
+  await using store = new FileStore({ stateDir: scene.stateDir });
+  return store.read({ agent, schedule });
+}
+
+describe("rota pause", () => {
+  it("pauses a schedule until it is resumed", async () => {
+    const scene = new Scene();
+    expect(await scene.run("pause", "reports/hourly")).toBe(0);
+    expect(scene.err).toBe("Paused reports/hourly.\n");
+    expect((await stateOf(scene, "reports/hourly")).paused_until).toBe(NO_END);
+    expect(await scene.run("resume", "reports/hourly")).toBe(0);
+    expect(scene.err).toBe("Resumed reports/hourly.\n");
+    expect((await stateOf(scene, "reports/hourly")).paused_until).toBeUndefined();
+  });
+
+  it.each([
+    ["--for", "2h"],
+    ["--until", "2026-03-01T14:00:00Z"],
+  ])("pauses all schedules of an agent %s %s", async (option, value) => {
+    const scene = new Scene();
+    expect(await scene.run("pause", "reports", option, value, "--json")).toBe(0);
+    const paused = { paused_until: "2026-03-01T14:00:00.000Z" };
+    expect(scene.json).toMatchObject([
+      { agent: "reports", schedule: "nightly", state: paused },
+      { agent: "reports", schedule: "hourly", state: paused },
+      { agent: "reports", schedule: "old", state: paused },
+    ]);
+  });
+
+  it.each([
+    ["both ends", ["--for", "2h", "--until", "2026-03-01T14:00:00Z"], "not both"],
+    ["an end in the past", ["--until", "2026-03-01T11:00:00Z"], "in the past"],
+    ["an end that is no time", ["--until", "soon"], 'Invalid --until "soon"'],
+  ])("refuses %s", async (_, options, says) => {
+    const scene = new Scene();
+    expect(await scene.run("pause", "reports", ...options)).toBe(2);
+    expect(scene.err).toContain(says);
+  });
+
+  it("is heard by a scheduler that runs", async () => {
+    const scene = new Scene();
+    const { call, scheduler } = await beside(scene, () => "done");
+    expect(await call("pause", "inbox/hook")).toBe(0);
+    await vi.waitFor(async () => {
+      await scene.clock.advance("1s");
+      expect((await scheduler.getSchedules())[0]?.pausedUntil).toEqual(new Date(NO_END));
+    });
+  });
+
+  it("works in a process of its own", async () => {
+    const scene = new Scene();
+    expect(await rota(["pause", "reports/hourly"], scene.cwd)).toMatchObject({ exitCode: 0 });
+    expect(await rota(["resume", "reports/hourly"], scene.cwd)).toMatchObject({ exitCode: 0 });
+  });
+});
+
+describe("rota disable", () => {
+  it("disables a schedule, with its plan, until it is enabled", async () => {
+    const scene = new Scene();
+    await scene.state("reports/hourly", { next_run_at: "2026-03-01T13:00:00Z" });
+    expect(await scene.run("disable", "reports/hourly")).toBe(0);
+    expect(await stateOf(scene, "reports/hourly")).toMatchObject({ status: "disabled", next_run_at: null });
+    expect(await scene.run("enable", "reports/hourly")).toBe(0);
+    expect(await stateOf(scene, "reports/hourly")).toMatchObject({ status: "idle" });
+  });
+
+  it("does not find what is not there", async () => {
+    const scene = new Scene();
+    expect(await scene.run("disable", "report")).toBe(3);
+    expect(scene.err).toContain('Did you mean "reports"?');
+  });
+
+  it("works in a process of its own", async () => {
+    const scene = new Scene();
+    expect(await rota(["disable", "reports"], scene.cwd)).toMatchObject({ exitCode: 0 });
+    expect(await rota(["enable", "reports"], scene.cwd)).toMatchObject({ exitCode: 0 });
+  });
+});
+
+describe("rota hint", () => {
+  it("advises another pace for a while", async () => {
+    const scene = new Scene();
+    const advice = ["--interval", "1m", "--ttl", "30m", "--reason", "busy"];
+    expect(await scene.run("hint", "reports/hourly", ...advice)).toBe(0);
+    expect(scene.err).toBe("Advised reports/hourly.\n");
+    expect((await stateOf(scene, "reports/hourly")).hint).toMatchObject({
+      interval: "1m",
+      expires_at: "2026-03-01T12:30:00.000Z",
+      reason: "busy",
+    });
+  });
+
+  it("asks for one extra run, and takes that back", async () => {
+    const scene = new Scene();
+    expect(await scene.run("hint", "reports/hourly", "--at", "10m")).toBe(0);
+    expect((await stateOf(scene, "reports/hourly")).hint).toMatchObject({
+      next_run_at: "2026-03-01T12:10:00.000Z",
+    });
+    expect(await scene.run("hint", "reports/hourly", "--clear")).toBe(0);
+    expect((await stateOf(scene, "reports/hourly")).hint).toBeUndefined();
+  });
+
+  it.each([
+    ["nothing at all", []],
+    ["advice and its end", ["--clear", "--at", "10m"]],
+  ])("refuses %s", async (_, options) => {
+    const scene = new Scene();
+    expect(await scene.run("hint", "reports/hourly", ...options)).toBe(2);
+  });
+
+  it("refuses an interval that is none", async () => {
+    const scene = new Scene();
+    expect(await scene.run("hint", "reports/hourly", "--interval", "often")).not.toBe(0);
+    expect(scene.err).toContain('"often"');
+  });
+
+  it("works in a process of its own", async () => {
+    const scene = new Scene();
+    expect(await rota(["hint", "reports/hourly", "--at", "1h"], scene.cwd)).toMatchObject({ exitCode: 0 });
+  });
+});

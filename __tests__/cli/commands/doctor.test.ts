@@ -1,0 +1,207 @@
+import { chmodSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { judgeOwner } from "../../../src/cli/doctor/state-content.js";
+import { bytesInWords, judgeRoom } from "../../../src/cli/doctor/state-directory.js";
+import { judgeNode } from "../../../src/cli/doctor/surroundings.js";
+import type { ExitCode } from "../../../src/cli/exit-codes.js";
+import { thisProcess } from "../../../src/state/file/process-identity.js";
+import { until } from "../../state/child.js";
+import { forge } from "../../state/file/lock-fixtures.js";
+import { Scene } from "../scene.js";
+import { NOW, rota, Terminal } from "../terminal.js";
+
+/** Lets the moment pass in which the doctor listens to the clock. */
+async function examine(terminal: Terminal, ...args: string[]): Promise<ExitCode> {
+  const running = terminal.run("doctor", ...args);
+  await until(() => terminal.clock.sleeping > 0);
+  await terminal.clock.advance(100);
+  return running;
+}
+
+/** The lines about something: their mark and what they say. */
+function about({ lines }: Terminal, what: string): string[] {
+  return lines.filter((line) => line.slice(2).startsWith(what)).map((line) => `${line[0]} ${line.slice(19)}`);
+}
+
+async function healthy(): Promise<Scene> {
+  const scene = new Scene();
+  await scene.state("reports/hourly", { last_run_at: NOW });
+  return scene;
+}
+
+describe("rota doctor", () => {
+  it("finds nothing wrong where nothing is", async () => {
+    const scene = await healthy();
+    expect(await examine(scene)).toBe(0);
+    // How much room this machine has is its own affair.
+    const lines = scene.lines.filter((line) => !line.includes("free space"));
+    expect(lines.every((line) => line.startsWith("✓ "))).toBe(true);
+    expect(about(scene, "state file")).toEqual([expect.stringMatching(/^✓ \d+ bytes, 1 schedule$/)]);
+    expect(about(scene, "scheduler")).toEqual(["✓ none runs"]);
+    expect(about(scene, "jobs")).toEqual(["✓ 0 bytes in 0 days"]);
+  });
+
+  it("knows that a fleet which never ran has no state yet, and makes none", async () => {
+    const scene = new Scene();
+    expect(await examine(scene)).toBe(0);
+    expect(about(scene, "state directory")).toEqual([expect.stringContaining("is not there yet")]);
+  });
+
+  it("says so when the configuration is wrong, and still looks at the state", async () => {
+    const scene = await healthy();
+    scene.write("agents: 7");
+    expect(await examine(scene, "--state-dir", ".rota")).toBe(1);
+    expect(about(scene, "configuration")).toEqual([
+      expect.stringMatching(/^✗ .*`rota validate` shows them$/),
+    ]);
+    expect(about(scene, "state file")).toHaveLength(1);
+  });
+
+  it("says so where there is no configuration", async () => {
+    const terminal = new Terminal();
+    expect(await examine(terminal)).toBe(0);
+    expect(about(terminal, "configuration")).toEqual([expect.stringMatching(/^! There is no rota\.yaml/)]);
+  });
+
+  it("fails where there is no such state directory", async () => {
+    const terminal = new Terminal();
+    expect(await examine(terminal, "--state-dir", "nowhere")).toBe(1);
+  });
+
+  it("fails where the state directory is a file", async () => {
+    const scene = new Scene();
+    writeFileSync(scene.stateDir, "");
+    expect(await examine(scene)).toBe(1);
+    expect(about(scene, "state directory")).toEqual([expect.stringMatching(/^✗ .* is no directory/)]);
+  });
+
+  it("warns of a state directory that others can look into", async () => {
+    const scene = await healthy();
+    chmodSync(scene.stateDir, 0o755);
+    expect(await examine(scene)).toBe(0);
+    expect(about(scene, "state directory")).toEqual([expect.stringMatching(/^! .*mode 755/)]);
+  });
+
+  it("fails for a state file that is damaged, and leaves it as it is", async () => {
+    const scene = await healthy();
+    const file = join(scene.stateDir, "state.yaml");
+    writeFileSync(file, "agents: [");
+    expect(await examine(scene)).toBe(1);
+    expect(about(scene, "state file")[0]).toMatch(/^✗ /);
+    expect(readFileSync(file, "utf8")).toBe("agents: [");
+  });
+
+  it("warns of damaged files that were kept", async () => {
+    const scene = await healthy();
+    writeFileSync(join(scene.stateDir, "state.yaml.corrupt-2026-02-01T00-00-00-000Z"), "");
+    await examine(scene);
+    expect(about(scene, "damaged files")).toEqual([expect.stringContaining("a damaged state file was kept")]);
+  });
+
+  it("warns of an owner that is gone", async () => {
+    const scene = await healthy();
+    forge(join(scene.stateDir, "owner.lock"), { started: "1" });
+    await examine(scene);
+    expect(about(scene, "scheduler")).toEqual([expect.stringMatching(/^! process \d+ on unknown is gone/)]);
+  });
+
+  it("warns of a write lock that nobody gives back", async () => {
+    const scene = new Scene();
+    mkdirSync(scene.stateDir, { mode: 0o700 });
+    const file = forge(join(scene.stateDir, "state.yaml.lock"), {});
+    const longAgo = new Date(scene.clock.now().getTime() - 60_000);
+    utimesSync(file, longAgo, longAgo);
+    await examine(scene);
+    expect(about(scene, "write lock")).toEqual([expect.stringContaining("held for 1m")]);
+  });
+
+  it("warns of jobs that were left running by the dead", async () => {
+    const scene = await healthy();
+    await scene.job({ started_at: NOW });
+    const { pid, started, machine } = thisProcess();
+    const day = join(scene.stateDir, "jobs/2026-03-01.jsonl");
+    const text = readFileSync(day, "utf8").replaceAll(`${pid}-${started}-${machine}`, `${pid}-1-${machine}`);
+    writeFileSync(day, text);
+    await examine(scene);
+    expect(about(scene, "jobs")[1]).toMatch(/^! 1 left running/);
+    expect(statSync(day).size).toBe(Buffer.byteLength(text));
+  });
+
+  it("warns of runs in the future", async () => {
+    const scene = new Scene();
+    await scene.state("reports/hourly", { last_run_at: "2026-03-01T13:00:00Z" });
+    await examine(scene);
+    expect(about(scene, "state file")[1]).toMatch(/^! .*the clock was set back$/);
+  });
+
+  it("warns of a clock that jumps", async () => {
+    const scene = new Scene();
+    const running = scene.run("doctor");
+    await until(() => scene.clock.sleeping > 0);
+    scene.clock.jump("1h");
+    await scene.clock.advance(100);
+    await running;
+    expect(about(scene, "clock")).toEqual([expect.stringMatching(/^! it jumped by 3600000 ms/)]);
+  });
+
+  it("fails for a clock that was never set", async () => {
+    const scene = new Scene();
+    scene.clock.jumpTo(0);
+    expect(await examine(scene)).toBe(1);
+    expect(about(scene, "clock")).toEqual([expect.stringMatching(/^✗ it says 1970/)]);
+  });
+
+  it("prints its findings for a program, in a process of its own", async () => {
+    const scene = new Scene();
+    mkdirSync(scene.stateDir, { mode: 0o700 });
+    const { exitCode, out } = await rota(["doctor", "--json"], scene.cwd);
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(out)).toContainEqual({ about: "Node", verdict: "ok", message: process.versions.node });
+  });
+});
+
+describe("the doctor's verdict", () => {
+  it.each([
+    ["20.18.3", "failure"],
+    ["18.20.0", "failure"],
+    ["20.19.0", "ok"],
+    ["24.0.1", "ok"],
+  ])("on Node %s is %s", (version, verdict) => {
+    expect(judgeNode(version).verdict).toBe(verdict);
+  });
+
+  it.each([
+    [1_000_000_000, true, "ok"],
+    [50_000_000, true, "warning"],
+    [1_000_000, true, "failure"],
+    [1_000_000_000, false, "failure"],
+  ])("on a disk with %i free bytes and names left: %s, is %s", (freeBytes, hasNames, verdict) => {
+    expect(judgeRoom({ freeBytes, hasNames }).verdict).toBe(verdict);
+  });
+
+  it.each([
+    ["just now", 0, "ok"],
+    ["a minute ago", 60_000, "warning"],
+    ["in two minutes", -120_000, "warning"],
+  ])("on a living owner last seen %s is told by that", (_, silentMs, verdict) => {
+    const now = new Date(NOW);
+    const owner = {
+      pid: 1,
+      host: "here",
+      since: now,
+      seenAt: new Date(now.getTime() - silentMs),
+      isAlive: true,
+    };
+    expect(judgeOwner(owner, now).verdict).toBe(verdict);
+  });
+
+  it.each([
+    [0, "0 bytes"],
+    [1_500, "1.5 kB"],
+    [12_345_678, "12 MB"],
+    [3e15, "3000 TB"],
+  ])("says %i bytes as %s", (bytes, shown) => {
+    expect(bytesInWords(bytes)).toBe(shown);
+  });
+});

@@ -1,0 +1,125 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { Scene } from "../scene.js";
+import { rota } from "../terminal.js";
+
+const DONE = { status: "completed", summary: "all well", duration_ms: 90_000 } as const;
+
+/** Three jobs, the newest last: their ids. */
+async function withJobs(scene: Scene): Promise<string[]> {
+  return [
+    await scene.job(
+      { started_at: "2026-02-28T10:00:00Z" },
+      { status: "failed", error: "no such\nfile", duration_ms: 250 },
+    ),
+    await scene.job(
+      { started_at: "2026-03-01T10:00:00Z", agent: "inbox", schedule: null, trigger: "manual" },
+      DONE,
+    ),
+    await scene.job({ started_at: "2026-03-01T11:55:00Z" }),
+  ];
+}
+
+async function idsOf(scene: Scene, ...args: string[]): Promise<string[]> {
+  expect(await scene.run("jobs", "--json", ...args)).toBe(0);
+  return (scene.json as { id: string }[]).map(({ id }) => id);
+}
+
+describe("rota jobs", () => {
+  it("lists them newest first: when each ran, for how long, how it ended and what it said", async () => {
+    const scene = new Scene();
+    const [failed = "", done = "", running = ""] = await withJobs(scene);
+    expect(await scene.run("jobs")).toBe(0);
+    const rows = scene.lines.map((line) => line.split(/ {2,}/));
+    expect(rows[0]).toEqual(["ID", "STARTED", "TOOK", "STATUS", "TRIGGER", "AGENT/SCHEDULE", "SUMMARY"]);
+    const when = expect.any(String) as string;
+    expect(rows.slice(1)).toEqual([
+      [running, when, "5m…", "running", "interval", "reports/hourly"],
+      [done, when, "1m 30s", "completed", "manual", "inbox", "all well"],
+      [failed, when, "250ms", "failed", "interval", "reports/hourly", "no such file"],
+    ]);
+  });
+
+  it.each([
+    ["of an agent", ["--agent", "inbox"], [1]],
+    ["of a schedule", ["--schedule", "hourly"], [2, 0]],
+    ["of a status", ["--status", "failed"], [0]],
+    ["since a time", ["--since", "2026-03-01T00:00:00Z"], [2, 1]],
+    ["of the last hours", ["--since", "1h"], [2]],
+    ["until a time", ["--until", "2026-03-01T11:00:00Z"], [1, 0]],
+    ["between two times", ["--since", "1d", "--until", "1h"], [1]],
+    ["up to a number", ["--limit", "2"], [2, 1]],
+    ["up to a number, of those before a time", ["--until", "1h", "-n", "1"], [1]],
+  ])("lists only those %s", async (_, args, expected) => {
+    const scene = new Scene();
+    const ids = await withJobs(scene);
+    expect(await idsOf(scene, ...args)).toEqual(expected.map((index) => ids[index]));
+  });
+
+  it("prints whole records for programs", async () => {
+    const scene = new Scene();
+    await scene.job({ started_at: "2026-03-01T11:55:00Z", prompt: "count" }, DONE);
+    await scene.run("jobs", "--json");
+    expect(scene.json).toEqual([expect.objectContaining({ ...DONE, prompt: "count", exit_code: null })]);
+  });
+
+  it("fits a terminal of 80 columns", async () => {
+    const scene = new Scene({ columns: 80, env: { NO_COLOR: "1" } });
+    await scene.job({ started_at: "2026-03-01T11:55:00Z" }, { ...DONE, summary: "all well, ".repeat(20) });
+    await scene.job({ started_at: "2026-03-01T11:56:00Z" }, { status: "interrupted", duration_ms: null });
+    await scene.run("jobs");
+    expect(scene.lines.every(({ length }) => length <= 80)).toBe(true);
+  });
+
+  it("says so where there are none", async () => {
+    const scene = new Scene();
+    expect(await scene.run("jobs")).toBe(0);
+    expect([scene.out, scene.err]).toEqual(["", "There are no such jobs.\n"]);
+  });
+
+  it("ends with 3 for an agent that nobody has heard of, and with 0 for one that has not run", async () => {
+    const scene = new Scene();
+    await scene.job({ agent: "removed" }, DONE);
+    expect(await scene.run("jobs", "--agent", "inbox")).toBe(0);
+    expect(await scene.run("jobs", "--agent", "removed", "--status", "failed")).toBe(0);
+    expect(await scene.run("jobs", "--agent", "inbx")).toBe(3);
+    expect(scene.err).toContain('Did you mean "inbox"?');
+  });
+
+  it("prints ids alone for shells", async () => {
+    const scene = new Scene();
+    const ids = await withJobs(scene);
+    expect(await scene.run("jobs", "--ids")).toBe(0);
+    expect(scene.lines).toEqual(ids.toReversed());
+  });
+
+  it.each([
+    ["an agent without a name", ["--agent", ""], "--agent needs a value"],
+    ["a status that is none", ["--status", "done"], "expected one of running, completed"],
+    ["a time that is none", ["--since", "yesterday"], 'or "2h" for two hours ago'],
+    ["a time before all calendars", ["--since", "999999999999d"], "no calendar goes that far"],
+  ])("ends with 2 for %s", async (_, args, message) => {
+    const scene = new Scene();
+    expect(await scene.run("jobs", ...args)).toBe(2);
+    expect(scene.err).toContain(message);
+  });
+
+  it("needs only the state, however wrong the configuration is, in a process of its own", async () => {
+    const scene = new Scene();
+    const id = await scene.job({}, DONE);
+    scene.write("agents: 7");
+    expect((await rota(["jobs"], scene.cwd)).exitCode).toBe(2);
+    const { exitCode, out } = await rota(["jobs", "--state-dir", ".rota"], scene.cwd);
+    expect(exitCode).toBe(0);
+    expect(out).toContain(id);
+  });
+
+  it("finds the state where a scheduler without a configuration keeps it", async () => {
+    const scene = new Scene();
+    const id = await scene.job({}, DONE);
+    rmSync(join(scene.cwd, "rota.yaml"));
+    expect(await scene.run("jobs")).toBe(0);
+    expect(scene.out).toContain(id);
+  });
+});

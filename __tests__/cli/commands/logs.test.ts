@@ -1,0 +1,256 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, expect, it } from "vitest";
+import { FileStore } from "../../../src/state/file-store.js";
+import { signedName, thisProcess } from "../../../src/state/file/process-identity.js";
+import { appendFileSync, closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { until } from "../../state/child.js";
+import { Scene } from "../scene.js";
+import { MAIN, rota } from "../terminal.js";
+
+const DONE = { status: "completed", duration_ms: 3_000 } as const;
+const ID = "job-2026-03-01-k3x9qa";
+
+async function started(store: FileStore, scene: Scene): Promise<void> {
+  await store.jobs.start({
+    id: ID,
+    agent: "reports",
+    schedule: "hourly",
+    trigger: "interval",
+    started_at: scene.clock.now().toISOString(),
+  });
+}
+
+describe("rota logs", () => {
+  it("prints a job's output as it is", async () => {
+    const scene = new Scene();
+    const id = await scene.job({}, DONE, "one\n\u001b[31mtwo");
+    expect(await scene.run("logs", id)).toBe(0);
+    expect([scene.out, scene.err]).toEqual(["one\n\u001b[31mtwo", ""]);
+  });
+
+  it.each([
+    ["the end of its id", "k3x9qa"],
+    ["its agent and schedule", "reports/hourly"],
+    ["its agent", "reports"],
+  ])("finds a job by %s", async (_, text) => {
+    const scene = new Scene();
+    await scene.job({ id: ID, started_at: "2026-03-01T11:00:00Z" }, DONE, "found");
+    await scene.job({ id: "job-2026-03-01-aaaaaa", started_at: "2026-03-01T10:00:00Z" }, DONE, "another");
+    expect(await scene.run("logs", text)).toBe(0);
+    expect(scene.out).toBe("found");
+  });
+
+  it("finds the job of names that have slashes themselves", async () => {
+    const scene = new Scene();
+    await scene.job({ agent: "a/b", schedule: "c/d" }, DONE, "found");
+    await scene.run("logs", "a/b/c/d");
+    expect(scene.out).toBe("found");
+  });
+
+  it("prints the record and the output for a program", async () => {
+    const scene = new Scene();
+    const id = await scene.job({}, DONE, "said");
+    await scene.run("logs", id, "--json");
+    expect(scene.json).toEqual({ job: expect.objectContaining({ id, ...DONE }) as object, output: "said" });
+  });
+
+  it("says how a job without output ended", async () => {
+    const scene = new Scene();
+    const id = await scene.job({}, { status: "failed", error: "no such\nfile", duration_ms: 250 });
+    expect(await scene.run("logs", id)).toBe(0);
+    expect([scene.out, scene.err]).toEqual([
+      "",
+      `${id} has no output. ${id} failed after 250ms: no such file\n`,
+    ]);
+  });
+
+  it.each([
+    [3, "an unknown id", "job-2026-03-01-k3x9qb", `Did you mean "${ID}"?`],
+    [3, "a name that nobody has", "Nobody", "`rota jobs` lists them"],
+    [3, "a path", "../../etc/passwd", "There is no job"],
+    [2, "the end of several ids", "9qa", `Say which: ${ID}, job-2026-03-01-aaa9qa`],
+  ])("ends with %i for %s", async (exitCode, _, text, message) => {
+    const scene = new Scene();
+    await scene.job({ id: "job-2026-03-01-aaa9qa", started_at: "2026-03-01T10:00:00Z" }, DONE);
+    await scene.job({ id: ID, started_at: "2026-03-01T11:00:00Z" }, DONE);
+    expect(await scene.run("logs", text)).toBe(exitCode);
+    expect(scene.err).toContain(message);
+  });
+
+  it("ends with 3 for an unknown id in a process of its own", async () => {
+    const scene = new Scene();
+    expect(await rota(["logs", ID], scene.cwd)).toMatchObject({ exitCode: 3, out: "" });
+  });
+});
+
+/** Lets the follower look again, and waits until it has. Files are read in real time, so it is asked whether it rests. */
+async function look({ clock }: Scene): Promise<void> {
+  await until(() => clock.sleeping > 0);
+  await clock.advance(500);
+  await until(() => clock.sleeping > 0);
+}
+
+/** The look at which it finds that the job has ended. */
+async function lastLook({ clock }: Scene, following: Promise<unknown>): Promise<void> {
+  const ends: unknown[] = [];
+  void following.then((exitCode) => ends.push(exitCode));
+  while (ends.length === 0) {
+    await until(() => clock.sleeping > 0 || ends.length > 0);
+    await clock.advance(500);
+  }
+  expect(ends).toEqual([0]);
+}
+
+describe("rota logs -f", () => {
+  it("shows what comes, also before there is any, until the job has ended", async () => {
+    const scene = new Scene();
+    await using store = scene.store();
+    await started(store, scene);
+    const following = scene.run("logs", ID, "-f");
+    await look(scene);
+    expect(scene.out).toBe("");
+    const output = await store.jobs.openOutput(ID);
+    await output.write("one\n");
+    await look(scene);
+    expect(scene.out).toBe("one\n");
+    await output.write("two\n");
+    await output.close();
+    await scene.clock.advance("1s");
+    await store.jobs.finish(ID, { status: "failed", error: "no luck", duration_ms: 2_000 });
+    await lastLook(scene, following);
+    expect([scene.out, scene.err]).toEqual(["one\ntwo\n", `${ID} failed after 2s: no luck\n`]);
+  });
+
+  it("shows all of an output that is cut while it is followed", async () => {
+    const scene = new Scene();
+    await using store = new FileStore({ stateDir: scene.stateDir, clock: scene.clock, maxOutputBytes: 200 });
+    await started(store, scene);
+    const output = await store.jobs.openOutput(ID);
+    const following = scene.run("logs", ID, "-f");
+    const lines = Array.from({ length: 60 }, (_, index) => `line ${index}\n`);
+    for (const line of lines) {
+      await output.write(line);
+      await look(scene);
+      // Once more, for what is read again after a cut.
+      await look(scene);
+    }
+    await output.close();
+    await store.jobs.finish(ID, DONE);
+    await lastLook(scene, following);
+    expect((await store.jobs.readOutput(ID))?.length).toBeLessThan(300);
+    expect(scene.out).toBe(lines.join(""));
+  });
+
+  it("shows nothing twice that it read while the output was being cut", async () => {
+    const scene = new Scene();
+    await using store = scene.store();
+    await started(store, scene);
+    const file = join(scene.stateDir, `jobs/${ID}.log`);
+    const whole = `head\n${"x".repeat(50)}\n`;
+    const cut = `head\n\n[40 bytes of output were cut here]\n${whole.slice(-11)}`;
+    writeFileSync(file, whole);
+    const following = scene.run("logs", ID, "-f");
+    await look(scene);
+    // Written over the old one, of which the end is not yet taken away.
+    writeFileSync(file, cut + whole.slice(cut.length));
+    await look(scene);
+    writeFileSync(file, cut);
+    await look(scene);
+    await store.jobs.finish(ID, DONE);
+    await lastLook(scene, following);
+    expect(scene.out).toBe(whole);
+  });
+
+  it("prints a line for each piece, and the record at the end, for a program", async () => {
+    const scene = new Scene();
+    await using store = scene.store();
+    await started(store, scene);
+    const output = await store.jobs.openOutput(ID);
+    const following = scene.run("logs", ID, "-f", "--json");
+    const snowman = Buffer.from("☃");
+    await output.write(snowman.subarray(0, 2));
+    await look(scene);
+    await output.write(snowman.subarray(2));
+    await look(scene);
+    await store.jobs.finish(ID, DONE);
+    await lastLook(scene, following);
+    expect(scene.lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      { type: "output", job: ID, text: "☃" },
+      { type: "end", job: expect.objectContaining({ id: ID, status: "completed" }) as object },
+    ]);
+  });
+
+  it("ends when the process that ran the job is gone, and says so", async () => {
+    const scene = new Scene();
+    await using store = scene.store();
+    await started(store, scene);
+    const { pid, started: startedAt, machine } = thisProcess();
+    const own = `${pid}-${startedAt}-${machine}`;
+    const day = join(scene.stateDir, "jobs/2026-03-01.jsonl");
+    // Signed by a process of this number that started at another time.
+    writeFileSync(day, readFileSync(day, "utf8").replaceAll(own, `${pid}-1-${machine}`));
+    expect(signedName("x")).toContain(own);
+    expect(await scene.run("logs", ID, "-f")).toBe(1);
+    expect(scene.err).toContain("left by a process that is gone");
+  });
+
+  it("ends when nobody reads any more", async () => {
+    const scene = new Scene();
+    await using store = scene.store();
+    await started(store, scene);
+    const following = scene.run("logs", ID, "-f");
+    await look(scene);
+    scene.hangUp();
+    expect(await following).toBe(0);
+    expect(scene.clock.sleeping).toBe(0);
+  });
+
+  it("ends quietly with its pipe, in a process of its own", async () => {
+    const scene = new Scene();
+    await using store = scene.store();
+    await started(store, scene);
+    const output = await store.jobs.openOutput(ID);
+    await output.write("first\n");
+    const child = spawn(process.execPath, [MAIN, "logs", ID, "-f"], {
+      cwd: scene.cwd,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    try {
+      let complaints = "";
+      child.stderr.on("data", (text) => (complaints += String(text)));
+      await once(child.stdout, "data");
+      child.stdout.destroy();
+      const ended = once(child, "exit");
+      let isOver = false;
+      child.on("exit", () => (isOver = true));
+      // A pipe is found to be closed by who writes to it.
+      await until(() => {
+        appendFileSync(join(scene.stateDir, `jobs/${ID}.log`), "more\n");
+        return isOver;
+      });
+      expect(await ended).toEqual([0, null]);
+      expect(complaints).toBe("");
+    } finally {
+      child.kill("SIGKILL");
+    }
+  });
+
+  it.runIf(existsSync("/dev/full"))("ends with 1 when what it prints cannot be written", async () => {
+    const scene = new Scene();
+    await using store = scene.store();
+    await started(store, scene);
+    await (await store.jobs.openOutput(ID)).write("first\n");
+    const full = openSync("/dev/full", "w");
+    try {
+      const child = spawn(process.execPath, [MAIN, "logs", ID, "-f"], {
+        cwd: scene.cwd,
+        stdio: ["ignore", full, "pipe"],
+      });
+      expect(await once(child, "exit")).toEqual([1, null]);
+    } finally {
+      closeSync(full);
+    }
+  });
+});

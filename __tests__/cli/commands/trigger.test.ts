@@ -1,0 +1,180 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, expect, it, vi } from "vitest";
+import { FileStore } from "../../../src/state/file-store.js";
+import { beside } from "../fleet-beside.js";
+import { Scene } from "../scene.js";
+import { MAIN, rota } from "../terminal.js";
+
+describe("rota trigger, beside a scheduler", () => {
+  it("starts a job, and prints its id", async () => {
+    const scene = new Scene();
+    const { call, started } = await beside(scene, () => "done");
+    expect(await call("trigger", "inbox/hook")).toBe(0);
+    expect(scene.out).toBe(`${started[0]?.id}\n`);
+    expect(started[0]).toMatchObject({ trigger: "manual", schedule: "hook" });
+  });
+
+  it("takes an agent's name where that has one schedule", async () => {
+    const scene = new Scene();
+    const { call, started } = await beside(scene, () => "done");
+    expect(await call("trigger", "inbox")).toBe(0);
+    expect(started).toHaveLength(1);
+  });
+
+  it("answers as JSON", async () => {
+    const scene = new Scene();
+    const { call, started } = await beside(scene, () => "done");
+    expect(await call("trigger", "inbox", "--json")).toBe(0);
+    expect(scene.json).toEqual({ agent: "inbox", schedule: "hook", job: started[0]?.id });
+  });
+
+  it("waits for the end of the job where that is wanted", async () => {
+    const scene = new Scene();
+    const { call } = await beside(scene, async () => {
+      await scene.clock.sleep("2s");
+      return "all read";
+    });
+    expect(await call("trigger", "inbox", "--wait")).toBe(0);
+    expect(scene.err).toMatch(/^job-\S+ completed after 2s: all read\n$/);
+  });
+
+  it("shows that the job runs, at a terminal", async () => {
+    const scene = new Scene({ columns: 60 });
+    const { call } = await beside(scene, () => scene.clock.sleep("2s"));
+    expect(await call("trigger", "inbox", "--wait")).toBe(0);
+    expect(scene.err).toMatch(/⠋ job-\S+ runs, \d/);
+    expect(scene.err.slice(0, scene.err.lastIndexOf("job-")).endsWith("\r\u001B[K")).toBe(true);
+  });
+
+  it("exits with 5 when the job that was waited for failed", async () => {
+    const scene = new Scene();
+    const { call } = await beside(scene, async () => {
+      await scene.clock.sleep("1s");
+      throw new Error("no answer");
+    });
+    expect(await call("trigger", "inbox", "--wait", "--json")).toBe(5);
+    expect(scene.json).toMatchObject({ status: "failed", error: "no answer" });
+  });
+
+  it("says why nothing was started", async () => {
+    const scene = new Scene();
+    const { call, scheduler } = await beside(scene, () => scene.clock.sleep("1h"));
+    await scheduler.trigger("inbox");
+    expect(await call("trigger", "inbox")).toBe(1);
+    expect(scene.err).toContain("inbox/hook was not started: a job of it is running");
+  });
+
+  it("says that the scheduler does not know a schedule of the configuration", async () => {
+    const scene = new Scene();
+    const { call } = await beside(scene, () => "done");
+    expect(await call("trigger", "reports/hourly")).toBe(1);
+    expect(scene.err).toContain("the scheduler that runs does not know it");
+  });
+
+  it("does not find what is not there", async () => {
+    const scene = new Scene();
+    expect(await scene.run("trigger", "inbox/hok")).toBe(3);
+    expect(scene.err).toContain('Did you mean "inbox/hook"?');
+  });
+});
+
+describe("rota trigger, where nobody answers", () => {
+  it("gives up and says so", async () => {
+    const scene = new Scene();
+    // An owner that is no scheduler.
+    await using _ = await scene.owned();
+    const running = scene.run("trigger", "inbox");
+    const race = { isOver: false };
+    void running.finally(() => {
+      race.isOver = true;
+    });
+    while (!race.isOver) {
+      await new Promise((resolve) => setImmediate(resolve));
+      await scene.clock.advance(100);
+    }
+    expect(await running).toBe(1);
+    expect(scene.err).toContain("did not answer within 10 s");
+  });
+});
+
+describe("rota trigger, where no scheduler runs", () => {
+  it("runs the job here, records it, and plans the next run", async () => {
+    const scene = new Scene();
+    expect(await scene.run("trigger", "reports/hourly")).toBe(0);
+    expect(scene.err).toMatch(/^No scheduler runs, so reports\/hourly runs here\.\njob-\S+ completed after /);
+    await using store = new FileStore({ stateDir: scene.stateDir });
+    expect(await store.read({ agent: "reports", schedule: "hourly" })).toMatchObject({
+      status: "idle",
+      next_run_at: "2026-03-01T13:00:00.000Z",
+    });
+  });
+
+  it("exits with 5 when the job failed", async () => {
+    const scene = new Scene();
+    scene.write(`
+version: 1
+agents:
+  - name: a
+    runtime: command
+    command: [node, -e, process.exit(3)]
+    schedules: { x: { type: interval, interval: 1h } }
+`);
+    expect(await scene.run("trigger", "a", "--json")).toBe(5);
+    expect(scene.json).toMatchObject({ status: "failed", exit_code: 3 });
+  });
+
+  it("runs nothing that is disabled", async () => {
+    const scene = new Scene();
+    await scene.state("reports/hourly", { status: "disabled" });
+    expect(await scene.run("trigger", "reports/hourly")).toBe(1);
+    expect(scene.err).toContain("it is disabled");
+  });
+
+  it("runs nothing that only the state knows", async () => {
+    const scene = new Scene();
+    await scene.state("gone/x", { last_error: "before" });
+    expect(await scene.run("trigger", "gone/x")).toBe(1);
+    expect(scene.err).toContain("the configuration does not define it");
+  });
+
+  it("does so in a process of its own, which ends", async () => {
+    const scene = new Scene();
+    const { exitCode, out, err } = await rota(["trigger", "reports/hourly", "--json"], scene.cwd);
+    expect({ exitCode, err }).toEqual({ exitCode: 0, err: "" });
+    expect(JSON.parse(out)).toMatchObject({ status: "completed", trigger: "interval" });
+  });
+
+  it("tells the job to end by Ctrl-C, and records that", async () => {
+    const scene = new Scene();
+    scene.write(`
+version: 1
+agents:
+  - name: a
+    runtime: command
+    command: [node, -e, "console.log('up'); setInterval(() => {}, 1000)"]
+    schedules: { x: { type: interval, interval: 1h } }
+`);
+    const child = spawn(process.execPath, [MAIN, "trigger", "a", "--json"], { cwd: scene.cwd });
+    const ended = once(child, "exit");
+    await using store = new FileStore({ stateDir: scene.stateDir });
+    const jobId = await vi.waitFor(
+      async () => {
+        const [job] = await store.jobs.list();
+        expect(await store.jobs.readOutput(job?.id ?? "job-2026-03-01-aaaaaa")).toBe("up\n");
+        return job?.id ?? "";
+      },
+      { timeout: 20_000, interval: 100 },
+    );
+    child.kill("SIGINT");
+    expect(await ended).toEqual([5, null]);
+    expect(await store.jobs.get(jobId)).toMatchObject({ status: "cancelled" });
+    expect(await store.read({ agent: "a", schedule: "x" })).toMatchObject({ status: "idle" });
+  });
+
+  it("shows that it goes on, at a terminal", async () => {
+    const scene = new Scene({ columns: 60 });
+    expect(await scene.run("trigger", "reports/hourly")).toBe(0);
+    expect(scene.err).toContain("⠋ reports/hourly runs, 0ms\r\u001B[Kjob-");
+  });
+});

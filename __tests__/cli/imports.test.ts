@@ -1,0 +1,23 @@
+/** The command is on top: who embeds Rota loads none of it. */
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const SOURCE = fileURLToPath(new URL("../../src", import.meta.url));
+const outside = readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
+  .filter((path) => path.endsWith(".ts") && !path.startsWith("cli"))
+  .map((path) => ({ path, text: readFileSync(join(SOURCE, path), "utf8") }));
+const importing = (what: RegExp): string[] =>
+  outside.filter(({ text }) => what.test(text)).map(({ path }) => path);
+
+describe("the library without the command", () => {
+  it("has many files, none of which loads commander", () => {
+    expect(outside.length).toBeGreaterThan(100);
+    expect(importing(/from "commander"/)).toEqual([]);
+  });
+
+  it("loads nothing of it", () => {
+    expect(importing(/from "(\.{1,2}\/)+cli\//)).toEqual([]);
+  });
+});

@@ -1,0 +1,39 @@
+/** What a live view shows, for a test: schedules as short texts say them, and everything else that counts. */
+import type { FleetSchedule } from "../../../src/cli/fleet.js";
+import type { FleetView } from "../../../src/cli/run/fleet-model.js";
+import type { Paint } from "../../../src/cli/style.js";
+import type { ScheduleState } from "../../../src/index.js";
+import { every } from "../../scheduler/fleet.js";
+
+export const NOON: Date = new Date("2026-03-01T12:00:00.000Z");
+export const JOB = "job-2026-03-01-aaaaaa";
+export const plain: Paint = (_, text) => text;
+/** Shows where a style begins and ends. */
+export const marked: Paint = (style, text) => `<${style}>${text}</>`;
+
+export function scheduled(name: string, state: Partial<ScheduleState> = {}): FleetSchedule {
+  const [agent = "", schedule = ""] = name.split("/");
+  const definition = every("1h");
+  return {
+    agent,
+    schedule,
+    origin: "configured",
+    agentDefinition: { name: agent, schedules: { [schedule]: definition } },
+    definition,
+    state: { status: "idle", next_run_source: "baseline-interval", ...state },
+  };
+}
+
+export function fleetView(parts: Partial<FleetView> = {}): FleetView {
+  return {
+    schedules: [],
+    running: new Map(),
+    last: new Map(),
+    finishedCount: 0,
+    failedCount: 0,
+    startedMs: 0,
+    stopsAtMs: undefined,
+    stateDir: ".rota",
+    ...parts,
+  };
+}

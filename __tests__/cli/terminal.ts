@@ -1,0 +1,100 @@
+/** A terminal for a test: the command runs in this process, on real files and on time that the test moves. */
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { FakeClock } from "../../src/clock.js";
+import type { Command } from "../../src/cli/command.js";
+import { COMMANDS } from "../../src/cli/commands.js";
+import type { CliContext, CliStream } from "../../src/cli/context.js";
+import type { ExitCode } from "../../src/cli/exit-codes.js";
+import { runProgram } from "../../src/cli/program.js";
+import { stateDirectory } from "../state/temporary-directory.js";
+
+export const NOW = "2026-03-01T12:00:00.000Z";
+
+export interface TerminalOptions {
+  /** Without it, output goes to a file. */
+  readonly columns?: number;
+  readonly env?: CliContext["env"];
+  readonly commands?: readonly Command[];
+}
+
+export class Terminal {
+  /** A directory that is gone at the end of the test, where the command is called. */
+  readonly cwd: string = stateDirectory();
+  readonly stateDir: string = join(this.cwd, ".rota");
+  readonly clock: FakeClock = new FakeClock(NOW);
+  readonly #options: TerminalOptions;
+  readonly #hangUp = new AbortController();
+  #out = "";
+  #err = "";
+
+  constructor(options: TerminalOptions = {}) {
+    this.#options = options;
+  }
+
+  get out(): string {
+    return this.#out;
+  }
+
+  get err(): string {
+    return this.#err;
+  }
+
+  get lines(): string[] {
+    return this.#out.split("\n").slice(0, -1);
+  }
+
+  get json(): unknown {
+    return JSON.parse(this.#out);
+  }
+
+  write(text: string, name = "rota.yaml"): string {
+    const file = join(this.cwd, name);
+    writeFileSync(file, text);
+    return file;
+  }
+
+  /** As when the reader of a pipe is gone. */
+  hangUp(): void {
+    this.#hangUp.abort();
+  }
+
+  run(...args: string[]): Promise<ExitCode> {
+    const { columns, env = {}, commands = COMMANDS } = this.#options;
+    this.#out = "";
+    this.#err = "";
+    const shape = columns === undefined ? {} : { isTTY: true, columns };
+    const stream = (take: (text: string) => void): CliStream => ({
+      ...shape,
+      write: (chunk) => take(typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8")),
+    });
+    return runProgram({ version: "1.2.3", commands }, args, {
+      stdout: stream((text) => (this.#out += text)),
+      stderr: stream((text) => (this.#err += text)),
+      env,
+      cwd: this.cwd,
+      clock: this.clock,
+      signal: this.#hangUp.signal,
+    });
+  }
+}
+
+export interface Ended {
+  readonly exitCode: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export const MAIN: string = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+
+/** The built command in a process of its own, without a terminal. */
+export function rota(args: readonly string[], cwd: string): Promise<Ended> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [MAIN, ...args], { cwd, timeout: 50_000 }, (error, out, err) => {
+      const exitCode = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
+      resolve({ exitCode, out, err });
+    });
+  });
+}

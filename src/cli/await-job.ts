@@ -1,0 +1,53 @@
+/** Waits for the end of a job that a scheduler runs in another process, and says how it ended. */
+import type { JobRecord } from "../state/jobs/job-log.js";
+import type { FileStore } from "../state/file-store.js";
+import type { Call } from "./command.js";
+import { JOB_STYLES, tookText } from "./commands/jobs.js";
+import { refusedError } from "./errors.js";
+import { EXIT, type ExitCode } from "./exit-codes.js";
+import { talkingLogger } from "./fleet.js";
+import { JobFiles } from "./job-files.js";
+import { Progress } from "./progress.js";
+import { oneLine } from "./text-width.js";
+import { shortDuration } from "./when.js";
+
+const LOOK_EVERY_MS = 250;
+
+/** Answers its final record. Rejects when nobody will ever end it, or nobody reads what is said any more. */
+export async function awaitJob(
+  call: Call,
+  store: FileStore,
+  stateDir: string,
+  id: string,
+): Promise<JobRecord> {
+  const { clock, signal } = call.context;
+  const files = new JobFiles(stateDir, talkingLogger(call));
+  const progress = new Progress(call.context);
+  const startedMs = clock.monotonic();
+  try {
+    for (;;) {
+      const record = await store.jobs.get(id);
+      if (record !== undefined && record.status !== "running") return record;
+      if (record !== undefined && (await files.isAbandoned(id)))
+        throw refusedError(`${id} will not end: the process that ran it is gone`);
+      progress.show(`${id} runs, ${shortDuration(clock.monotonic() - startedMs)}`);
+      await clock.sleep(LOOK_EVERY_MS, signal);
+    }
+  } finally {
+    progress.end();
+  }
+}
+
+/** Says how a job ended. */
+export function tellEnd(call: Call, record: JobRecord): ExitCode {
+  const { context, isJson, output } = call;
+  const { id, status, error, summary } = record;
+  if (isJson) output.json(record);
+  else {
+    const how = output.paintTalk(JOB_STYLES[status], status);
+    const said = error ?? summary;
+    const took = tookText(record, context.clock.now());
+    output.talk(`${id} ${how} after ${took}${said === null ? "" : `: ${oneLine(said)}`}`);
+  }
+  return status === "completed" ? EXIT.ok : EXIT.jobFailed;
+}

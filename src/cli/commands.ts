@@ -1,0 +1,37 @@
+/** The commands that there are, in the order in which help lists them. */
+import type { Command } from "./command.js";
+import { cancelCommand } from "./commands/cancel.js";
+import { completionCommand } from "./commands/completion.js";
+import { describeCommand } from "./commands/describe.js";
+import { doctorCommand } from "./commands/doctor.js";
+import { disableCommand, enableCommand } from "./commands/enable.js";
+import { hintCommand } from "./commands/hint.js";
+import { initCommand } from "./commands/init.js";
+import { jobsCommand } from "./commands/jobs.js";
+import { listCommand } from "./commands/list.js";
+import { logsCommand } from "./commands/logs.js";
+import { nextCommand } from "./commands/next.js";
+import { pauseCommand, resumeCommand } from "./commands/pause.js";
+import { runCommand } from "./commands/run.js";
+import { triggerCommand } from "./commands/trigger.js";
+import { validateCommand } from "./commands/validate.js";
+
+export const COMMANDS: readonly Command[] = [
+  initCommand,
+  validateCommand,
+  runCommand,
+  listCommand,
+  describeCommand,
+  nextCommand,
+  jobsCommand,
+  logsCommand,
+  triggerCommand,
+  cancelCommand,
+  pauseCommand,
+  resumeCommand,
+  enableCommand,
+  disableCommand,
+  hintCommand,
+  doctorCommand,
+  completionCommand,
+];

@@ -1,0 +1,33 @@
+/** `rota completion`: the script with which a shell completes what is typed after `rota`. */
+import { quote } from "../../errors.js";
+import type { Argument, Call, Command } from "../command.js";
+import { usageError } from "../errors.js";
+import { EXIT, type ExitCode } from "../exit-codes.js";
+import { completionScript, SHELLS } from "../shells.js";
+
+const SHELL: Argument = {
+  name: "shell",
+  isRequired: true,
+  summary: `One of ${SHELLS.join(", ")}.`,
+  completion: SHELLS,
+};
+
+export const completionCommand: Command = {
+  name: "completion",
+  summary: "Print a script that makes a shell complete commands, options, and the names of schedules.",
+  arguments: [SHELL],
+  examples: [
+    { command: 'eval "$(rota completion bash)"', says: "in ~/.bashrc" },
+    { command: 'eval "$(rota completion zsh)"', says: "in ~/.zshrc, after compinit" },
+    { command: "rota completion fish | source", says: "in ~/.config/fish/config.fish" },
+  ],
+  run: completion,
+};
+
+function completion({ args, commands, output }: Call): Promise<ExitCode> {
+  const shell = SHELLS.find((one) => one === args[0]);
+  if (shell === undefined)
+    throw usageError(`Unknown shell ${quote(args[0])}: expected one of ${SHELLS.join(", ")}`);
+  output.raw(completionScript(shell, commands));
+  return Promise.resolve(EXIT.ok);
+}

@@ -1,0 +1,178 @@
+/** `rota describe`: everything that is known of a schedule, or of all schedules of an agent. */
+import type { Fields } from "../../fields.js";
+import { isoTimeMs } from "../../iso-time.js";
+import type { Plan } from "../../scheduler/governor.js";
+import type { JobRecord } from "../../state/jobs/job-log.js";
+import type { ScheduleState } from "../../state/schedule-state.js";
+import type { Argument, Call, Command } from "../command.js";
+import { agentDefinition, fieldsInWords, scheduleDefinition } from "../definition-in-words.js";
+import { EXIT, type ExitCode } from "../exit-codes.js";
+import { findTargets } from "../find-target.js";
+import { type Fleet, type FleetSchedule, guestStore, loadsOf, nameOf, readFleet } from "../fleet.js";
+import { forecast } from "../forecast.js";
+import type { Output } from "../output.js";
+import { isPausedForEver, nextRunOf, pausedUntil, standingOf, timeInWords, whyOf } from "../plan-in-words.js";
+import { oneLine } from "../text-width.js";
+import { zonedTime } from "../when.js";
+import { tookText } from "./jobs.js";
+import { STANDING_STYLES } from "./list.js";
+
+const RUNS_SHOWN = 5;
+const JOBS_SHOWN = 5;
+const LABEL_WIDTH = 14;
+
+const TARGET: Argument = {
+  name: "agent/schedule",
+  isRequired: true,
+  summary: "The schedule; or an agent, for all of its schedules.",
+  completion: "schedule",
+};
+
+export const describeCommand: Command = {
+  name: "describe",
+  summary: "Show everything about a schedule: its definition, its state, its next runs and its last jobs.",
+  details: [
+    "What may hold a password (variables, headers, the arguments of commands) is named but not shown.",
+  ],
+  arguments: [TARGET],
+  examples: [
+    { command: "rota describe reports/nightly", says: "one schedule" },
+    { command: "rota describe reports --json", says: "all schedules of an agent, for a program" },
+  ],
+  run: describe,
+};
+
+/** All that there is to be said. */
+interface Description {
+  readonly schedule: FleetSchedule;
+  readonly why: string;
+  readonly runs: readonly Plan[];
+  readonly jobs: readonly JobRecord[];
+}
+
+async function describe(call: Call): Promise<ExitCode> {
+  const { args, context, isJson, output } = call;
+  const fleet = await readFleet(call);
+  const now = context.clock.now();
+  await using store = guestStore(call, fleet.stateDir);
+  const targets = findTargets(fleet.schedules, args[0] ?? "");
+  const descriptions: Description[] = [];
+  for (const schedule of targets) {
+    const { agent, schedule: name } = schedule;
+    const jobs = await store.jobs.list({ agent, schedule: name, limit: JOBS_SHOWN });
+    descriptions.push(descriptionOf(schedule, fleet, { now, jobs }));
+  }
+  if (isJson) output.json(descriptions.map((description) => jsonOf(description, now)));
+  else
+    for (const [index, description] of descriptions.entries()) {
+      if (index > 0) output.line();
+      write(call, description, now);
+    }
+  return EXIT.ok;
+}
+
+function descriptionOf(
+  schedule: FleetSchedule,
+  fleet: Fleet,
+  { now, jobs }: { readonly now: Date; readonly jobs: readonly JobRecord[] },
+): Description {
+  const { definition, state } = schedule;
+  const about = {
+    now,
+    isSchedulerRunning: fleet.owner?.isAlive === true,
+    load: loadsOf(fleet).get(schedule.agent),
+  };
+  const runs = definition === undefined ? [] : forecast({ definition, state, now, count: RUNS_SHOWN });
+  return { schedule, why: whyOf(schedule, about), runs, jobs };
+}
+
+function write({ output }: Call, { schedule, why, runs, jobs }: Description, now: Date): void {
+  const { agentDefinition: agent, definition, state } = schedule;
+  const zone = definition?.type === "cron" ? definition.timezone : undefined;
+  const standing = standingOf(schedule, now);
+  const style = STANDING_STYLES[standing];
+  const label = (name: string): string => `  ${output.paint("dim", name.padEnd(LABEL_WIDTH))}`;
+  const say = (name: string, text: string | undefined): void => {
+    if (text !== undefined) output.line(`${label(name)}${oneLine(text)}`);
+  };
+  output.line(output.paint("bold", oneLine(nameOf(schedule))));
+  const shownStanding = style === undefined ? standing : output.paint(style, standing);
+  // "running job-…" says it already.
+  const shownWhy = oneLine(why);
+  const reason = shownWhy.startsWith(standing) ? shownWhy.slice(standing.length) : `: ${shownWhy}`;
+  output.line(`${label("Status")}${shownStanding}${reason}`);
+  say("Agent", agent === undefined ? undefined : fieldsInWords(agentDefinition(agent)));
+  say("Definition", definition === undefined ? undefined : fieldsInWords(scheduleDefinition(definition)));
+  const nextRunAt = nextRunOf(schedule, now);
+  say(
+    "Next run",
+    nextRunAt === undefined
+      ? undefined
+      : `${timeInWords(nextRunAt, now, zone)}, ${state.next_run_source ?? "not planned"}`,
+  );
+  for (const [name, text] of stateLines(state, now)) say(name, text);
+  writeList(
+    output,
+    `Next ${runs.length} runs`,
+    runs.map((run) => `${timeInWords(run.nextRunAt, now, zone)}, ${run.source}`),
+  );
+  writeList(
+    output,
+    "Last jobs",
+    jobs.map((job) => jobLine(job, now)),
+  );
+}
+
+function writeList(output: Output, title: string, lines: readonly string[]): void {
+  if (lines.length === 0) return;
+  output.line(`  ${output.paint("dim", title)}`);
+  for (const one of lines) output.line(`    ${oneLine(one)}`);
+}
+
+function stateLines(state: ScheduleState, now: Date): readonly (readonly [string, string | undefined])[] {
+  const { failure_count, hint, last_error, missed_count } = state;
+  const until = pausedUntil(state, now);
+  const pause =
+    until === undefined
+      ? undefined
+      : isPausedForEver(state)
+        ? "until it is resumed"
+        : `until ${timeInWords(until, now)}`;
+  const missed = `${missed_count ?? 0}${state.last_missed_at == null ? "" : `, the last at ${shownTime(state.last_missed_at, now)}`}`;
+  return [
+    ["Last run", shownTime(state.last_run_at, now)],
+    ["Last end", shownTime(state.last_completed_at, now)],
+    ["Last error", last_error ?? undefined],
+    ["Failures", (failure_count ?? 0) > 0 ? `${failure_count} in a row` : undefined],
+    ["Missed", (missed_count ?? 0) > 0 ? missed : undefined],
+    ["Paused", pause],
+    ["Hint", hint == null ? undefined : fieldsInWords({ ...hint })],
+  ];
+}
+
+function shownTime(text: string | null | undefined, now: Date): string | undefined {
+  const ms = isoTimeMs(text);
+  return ms === undefined ? undefined : timeInWords(new Date(ms), now);
+}
+
+function jobLine(job: JobRecord, now: Date): string {
+  const started = zonedTime(new Date(isoTimeMs(job.started_at) ?? 0));
+  const said = job.error ?? job.summary;
+  return `${job.id}  ${started}  ${job.status} ${tookText(job, now)}${said === null ? "" : `  ${said}`}`;
+}
+
+function jsonOf({ schedule, why, runs, jobs }: Description, now: Date): Fields {
+  const { agent, agentDefinition: definedAgent, definition, origin, state } = schedule;
+  return {
+    agent,
+    schedule: schedule.schedule,
+    status: standingOf(schedule, now),
+    why,
+    origin,
+    agent_definition: definedAgent === undefined ? null : agentDefinition(definedAgent),
+    definition: definition === undefined ? null : scheduleDefinition(definition),
+    state,
+    next_runs: runs.map(({ nextRunAt, source }) => ({ at: nextRunAt.toISOString(), source })),
+    last_jobs: jobs,
+  };
+}

@@ -1,0 +1,81 @@
+/** `rota doctor`: looks at everything that Rota depends on, and says what is wrong with it. */
+import { ConfigError } from "../../config/errors.js";
+import type { Call, Command } from "../command.js";
+import { counted } from "../counted.js";
+import { checkStateContent } from "../doctor/state-content.js";
+import { checkStateDirectory } from "../doctor/state-directory.js";
+import { checkClock, checkZones, judgeNode } from "../doctor/surroundings.js";
+import { failure, fine, type Finding, warning } from "../doctor/finding.js";
+import { CliError } from "../errors.js";
+import { EXIT, type ExitCode } from "../exit-codes.js";
+import { locate, locateState, shownPath } from "../locate.js";
+import { oneLine } from "../text-width.js";
+
+export const doctorCommand: Command = {
+  name: "doctor",
+  summary: "Check what Rota depends on: configuration, state directory, locks, disk, zones, clock, Node.",
+  details: ["Looks, and changes nothing. Exit code 1 when something keeps Rota from working."],
+  examples: [
+    { command: "rota doctor", says: "is everything in order here?" },
+    { command: "rota doctor --state-dir /var/lib/rota --json", says: "and there, for a program" },
+  ],
+  run: doctor,
+};
+
+const MARKS = { ok: "✓", warning: "!", failure: "✗" } as const;
+const STYLES = { ok: "green", warning: "yellow", failure: "red" } as const;
+const ABOUT_WIDTH = 17;
+
+async function doctor(call: Call): Promise<ExitCode> {
+  const { context, isJson, output } = call;
+  const findings: Finding[] = [
+    judgeNode(process.versions.node),
+    checkZones(),
+    await checkClock(context.clock),
+  ];
+  const stateDir = await placeOf(call, findings);
+  if (stateDir !== undefined) {
+    const directory = await checkStateDirectory(stateDir);
+    findings.push(...directory.findings);
+    if (directory.isUsable) findings.push(...(await checkStateContent(stateDir, context.clock.now())));
+  }
+  if (isJson) output.json(findings);
+  else
+    for (const { about, message, verdict } of findings)
+      output.line(
+        `${output.paint(STYLES[verdict], MARKS[verdict])} ${about.padEnd(ABOUT_WIDTH)}${oneLine(message)}`,
+      );
+  return findings.some(({ verdict }) => verdict === "failure") ? EXIT.failure : EXIT.ok;
+}
+
+/** Where the state is, and what there is to say of the configuration; a wrong one hides only where it says that is. */
+async function placeOf(call: Call, findings: Finding[]): Promise<string | undefined> {
+  const about = "configuration";
+  try {
+    const { config, stateDir } = await locate(call);
+    findings.push(
+      config === undefined
+        ? fine(about, "none, only a state")
+        : fine(about, `${shownPath(config.files[0] ?? "")}: ${counted(config.agents.length, "agent")}`),
+    );
+    return stateDir;
+  } catch (error) {
+    if (error instanceof ConfigError) {
+      const count = error.problems.length === 1 ? "a problem" : `${error.problems.length} problems`;
+      findings.push(failure(about, `it has ${count}: \`rota validate\` shows them`));
+      return stateOnly(call);
+    }
+    if (!(error instanceof CliError)) throw error;
+    const judge = error.code === "NOT_FOUND" ? failure : warning;
+    findings.push(judge(about, error.message));
+    return undefined;
+  }
+}
+
+async function stateOnly(call: Call): Promise<string | undefined> {
+  try {
+    return await locateState(call);
+  } catch {
+    return undefined;
+  }
+}

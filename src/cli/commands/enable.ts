@@ -1,0 +1,31 @@
+/** `rota enable` and `rota disable`: a schedule that is disabled runs for nobody, also not by hand. */
+import { disabled, enabled } from "../../scheduler/schedule-changes.js";
+import type { Call, Command } from "../command.js";
+import { changeSchedules, TARGET } from "../control.js";
+import { EXIT, type ExitCode } from "../exit-codes.js";
+
+export const enableCommand: Command = {
+  name: "enable",
+  summary: "Enable a schedule that was disabled, or all schedules of an agent.",
+  arguments: [TARGET],
+  examples: [{ command: "rota enable reports/nightly", says: "plan it again from now on" }],
+  run: enable,
+};
+
+export const disableCommand: Command = {
+  name: "disable",
+  summary: "Disable a schedule, or all schedules of an agent. A job that runs goes on.",
+  arguments: [TARGET],
+  examples: [{ command: "rota disable reports/nightly", says: "until it is enabled again" }],
+  run: disable,
+};
+
+async function enable(call: Call): Promise<ExitCode> {
+  await changeSchedules(call, "Enabled", enabled);
+  return EXIT.ok;
+}
+
+async function disable(call: Call): Promise<ExitCode> {
+  await changeSchedules(call, "Disabled", disabled);
+  return EXIT.ok;
+}

@@ -1,0 +1,125 @@
+/** `rota jobs`: what has run, newest first. */
+import { isoTimeMs } from "../../iso-time.js";
+import type { FileStore } from "../../state/file-store.js";
+import type { JobRecord, JobStatus } from "../../state/jobs/job-log.js";
+import { type Call, type Command, choiceOption, countOption, flag, textOption } from "../command.js";
+import { EXIT, type ExitCode } from "../exit-codes.js";
+import { unknown } from "../find-target.js";
+import { guestStore } from "../fleet.js";
+import { instantOption } from "../instant.js";
+import { configOf, locateState } from "../locate.js";
+import type { Style } from "../style.js";
+import type { Cell, Column } from "../table.js";
+import { timeCell } from "../time-cell.js";
+import { shortDuration } from "../when.js";
+
+const STATUSES = ["running", "completed", "failed", "timeout", "cancelled", "interrupted"] as const;
+const DEFAULT_LIMIT = 20;
+
+const AGENT = textOption("agent", "name", { summary: "Only jobs of this agent.", completion: "agent" });
+const SCHEDULE = textOption("schedule", "name", { summary: "Only jobs of schedules with this name." });
+const STATUS = choiceOption("status", STATUSES, { summary: `Only jobs that are ${STATUSES.join(", ")}.` });
+const SINCE = instantOption(
+  "since",
+  "past",
+  'Only jobs started since then: a time, or "2h" for two hours ago.',
+);
+const UNTIL = instantOption("until", "past", "Only jobs started before then.");
+const LIMIT = countOption("limit", { short: "n", summary: `At most so many. Default: ${DEFAULT_LIMIT}.` });
+
+const IDS = flag("ids", { summary: "Print only the ids, a line each." });
+
+const COLUMNS: readonly Column[] = [
+  { title: "ID" },
+  { title: "STARTED" },
+  { title: "TOOK", align: "right" },
+  { title: "STATUS" },
+  { title: "TRIGGER", dropAs: 1 },
+  { title: "AGENT/SCHEDULE", cutTo: 10 },
+  { title: "SUMMARY", cutTo: 8 },
+];
+export const JOB_STYLES: Readonly<Record<JobStatus, Style>> = {
+  running: "cyan",
+  completed: "green",
+  failed: "red",
+  timeout: "red",
+  cancelled: "yellow",
+  interrupted: "yellow",
+};
+
+export const jobsCommand: Command = {
+  name: "jobs",
+  summary: "List jobs, newest first: when each ran, how it ended, and what it said.",
+  options: [AGENT, SCHEDULE, STATUS, SINCE, UNTIL, LIMIT, IDS],
+  examples: [
+    { command: "rota jobs", says: `the last ${DEFAULT_LIMIT}` },
+    {
+      command: "rota jobs --agent reports --status failed --since 1d",
+      says: "what went wrong since yesterday",
+    },
+  ],
+  run: jobs,
+};
+
+async function jobs(call: Call): Promise<ExitCode> {
+  const { context, isJson, option, output } = call;
+  const now = context.clock.now();
+  const limit = option(LIMIT) ?? DEFAULT_LIMIT;
+  const until = option(UNTIL)?.(now);
+  const filter = {
+    agent: option(AGENT),
+    schedule: option(SCHEDULE),
+    status: option(STATUS),
+    since: option(SINCE)?.(now),
+    // What is too new is taken away below, and must not use the limit up.
+    limit: until === undefined ? limit : Infinity,
+  };
+  const stateDir = await locateState(call);
+  await using store = guestStore(call, stateDir);
+  const found = await store.jobs.list(filter);
+  const records = found
+    .filter(({ started_at }) => until === undefined || startMs(started_at) < until.getTime())
+    .slice(0, limit);
+  if (records.length === 0 && filter.agent !== undefined) await requireAgent(call, store, filter.agent);
+  if (option(IDS)) for (const { id } of records) output.line(id);
+  else if (isJson) output.json(records);
+  else if (records.length === 0) output.talk("There are no such jobs.");
+  else
+    output.table(
+      COLUMNS,
+      records.map((record) => jobCells(record, now)),
+    );
+  return EXIT.ok;
+}
+
+/** An agent without jobs is one thing, and a name with a typing mistake another. */
+async function requireAgent(call: Call, store: FileStore, agent: string): Promise<void> {
+  const known = new Set(Object.keys((await store.readFleet()).agents));
+  for (const job of await store.jobs.list({ limit: Infinity })) known.add(job.agent);
+  for (const { name } of (await configOf(call))?.agents ?? []) known.add(name);
+  if (!known.has(agent)) throw unknown("agent", agent, [...known]);
+}
+
+/** The cells of a job in a table of jobs. */
+function jobCells(record: JobRecord, now: Date): Cell[] {
+  const { id, agent, schedule, started_at, status, trigger } = record;
+  return [
+    id,
+    timeCell(new Date(startMs(started_at))),
+    tookText(record, now),
+    { text: status, style: JOB_STYLES[status] },
+    trigger,
+    schedule === null ? agent : `${agent}/${schedule}`,
+    record.error ?? record.summary ?? "",
+  ];
+}
+
+/** How long it took, or has taken so far. */
+export function tookText({ status, duration_ms, started_at }: JobRecord, now: Date): string {
+  if (status === "running") return `${shortDuration(now.getTime() - startMs(started_at))}…`;
+  return duration_ms === null ? "-" : shortDuration(duration_ms);
+}
+
+function startMs(text: string): number {
+  return isoTimeMs(text) ?? 0;
+}

@@ -1,0 +1,146 @@
+/** `rota list`: every schedule with its next and its last run, and why it runs then or what keeps it. */
+import { isoTimeMs } from "../../iso-time.js";
+import { type Argument, type Call, type Command, flag } from "../command.js";
+import { counted } from "../counted.js";
+import { EXIT, type ExitCode } from "../exit-codes.js";
+import { findTargets } from "../find-target.js";
+import { type Fleet, type FleetSchedule, loadsOf, nameOf, readFleet } from "../fleet.js";
+import { nextRunOf, type Standing, standingOf, type Surroundings, whyOf } from "../plan-in-words.js";
+import type { Style } from "../style.js";
+import type { Cell, Column } from "../table.js";
+import { timeCell } from "../time-cell.js";
+import { oneLine } from "../text-width.js";
+import { relativeTime, shortDuration } from "../when.js";
+
+const AGENT: Argument = {
+  name: "agent",
+  isRequired: false,
+  summary: "Only this agent, or this agent/schedule.",
+  completion: "schedule",
+};
+const ALL = flag("all", { short: "a", summary: "Also schedules that are only in the state." });
+const NAMES = flag("names", { summary: "Print only agent/schedule, a line each." });
+
+const COLUMNS: readonly Column[] = [
+  { title: "NEXT", dropAs: 2 },
+  { title: "IN", align: "right" },
+  { title: "LAST", dropAs: 1 },
+  { title: "AGO", align: "right" },
+  { title: "STATUS" },
+  { title: "AGENT/SCHEDULE", cutTo: 10 },
+  { title: "WHY", cutTo: 8 },
+];
+export const STANDING_STYLES: Readonly<Record<Standing, Style | undefined>> = {
+  disabled: "dim",
+  failing: "red",
+  idle: undefined,
+  paused: "yellow",
+  running: "green",
+};
+
+export const listCommand: Command = {
+  name: "list",
+  summary: "List schedules: when each runs next, when it ran last, and why.",
+  arguments: [AGENT],
+  options: [ALL, NAMES],
+  examples: [
+    { command: "rota list", says: "every schedule, the next to run first" },
+    { command: "rota list reports --json", says: "those of one agent, for a program" },
+  ],
+  run: list,
+};
+
+interface Row {
+  readonly schedule: FleetSchedule;
+  readonly standing: Standing;
+  readonly nextRunAt: Date | undefined;
+  readonly lastRunAt: Date | undefined;
+  readonly why: string;
+}
+
+async function list(call: Call): Promise<ExitCode> {
+  const { args, context, isJson, output, option } = call;
+  const fleet = await readFleet(call);
+  const isWhole = option(ALL) || fleet.config === undefined;
+  const known = fleet.schedules.filter(({ origin }) => isWhole || origin !== "state-only");
+  const wanted = args[0] === undefined ? known : findTargets(known, args[0]);
+  const now = context.clock.now();
+  const about = { now, isSchedulerRunning: fleet.owner?.isAlive === true };
+  const loads = loadsOf(fleet);
+  const rows = wanted
+    .map((schedule) => rowOf(schedule, Object.assign({ load: loads.get(schedule.agent) }, about)))
+    .toSorted(byNextRun);
+  if (option(NAMES)) for (const name of wanted.map(nameOf)) output.line(oneLine(name));
+  else if (isJson) output.json(rows.map(jsonOf));
+  else {
+    output.table(
+      COLUMNS,
+      rows.map((row) => cellsOf(row, now)),
+    );
+    output.talk(footer(rows.length, fleet, now));
+  }
+  return EXIT.ok;
+}
+
+function rowOf(schedule: FleetSchedule, about: Surroundings): Row {
+  const lastMs = isoTimeMs(schedule.state.last_run_at);
+  return {
+    schedule,
+    standing: standingOf(schedule, about.now),
+    nextRunAt: nextRunOf(schedule, about.now),
+    lastRunAt: lastMs === undefined ? undefined : new Date(lastMs),
+    why: whyOf(schedule, about),
+  };
+}
+
+/** What runs comes first, what never will last, and equal ones in the order they were defined. */
+function byNextRun(one: Row, other: Row): number {
+  const rank = ({ standing, nextRunAt }: Row): number =>
+    standing === "running" ? -Infinity : (nextRunAt?.getTime() ?? Infinity);
+  const [a, b] = [rank(one), rank(other)];
+  return a === b ? 0 : a - b;
+}
+
+function cellsOf({ schedule, standing, nextRunAt, lastRunAt, why }: Row, now: Date): Cell[] {
+  return [
+    timeCell(nextRunAt),
+    nextRunAt === undefined ? "-" : untilText(nextRunAt, now),
+    timeCell(lastRunAt),
+    lastRunAt === undefined ? "-" : relativeTime(lastRunAt, now),
+    { text: standing, style: STANDING_STYLES[standing] },
+    nameOf(schedule),
+    why,
+  ];
+}
+
+function untilText(at: Date, now: Date): string {
+  return at.getTime() > now.getTime() ? shortDuration(at.getTime() - now.getTime()) : relativeTime(at, now);
+}
+
+function footer(count: number, { owner, stateDir }: Fleet, now: Date): string {
+  const schedules = counted(count, "schedule");
+  if (owner?.isAlive === true) {
+    const since = owner.since === undefined ? "" : `, started ${relativeTime(owner.since, now)}`;
+    return `${schedules}. Scheduler: process ${owner.pid} on ${oneLine(owner.host)}${since}.`;
+  }
+  return `${schedules}. No scheduler runs on ${stateDir}.`;
+}
+
+function jsonOf({ schedule, standing, nextRunAt, lastRunAt, why }: Row): unknown {
+  const { agent, schedule: name, state } = schedule;
+  return {
+    agent,
+    schedule: name,
+    status: standing,
+    next_run_at: nextRunAt?.toISOString() ?? null,
+    next_run_source: state.next_run_source ?? null,
+    last_run_at: lastRunAt?.toISOString() ?? null,
+    last_error: state.last_error ?? null,
+    failure_count: state.failure_count ?? 0,
+    missed_count: state.missed_count ?? 0,
+    paused_until: state.paused_until ?? null,
+    hint: state.hint ?? null,
+    job: standing === "running" ? (state.claim?.job_id ?? null) : null,
+    why,
+  };
+}

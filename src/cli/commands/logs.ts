@@ -1,0 +1,116 @@
+/** `rota logs`: what a job printed, and with `-f` what it prints until it has ended. */
+import type { JobRecord } from "../../state/jobs/job-log.js";
+import { type Argument, type Call, type Command, flag } from "../command.js";
+import { EXIT, type ExitCode } from "../exit-codes.js";
+import { findJob } from "../find-job.js";
+import { guestStore, talkingLogger } from "../fleet.js";
+import { JobFiles } from "../job-files.js";
+import { locateState } from "../locate.js";
+import { OutputTail } from "../output-tail.js";
+import { oneLine } from "../text-width.js";
+import { JOB_STYLES, tookText } from "./jobs.js";
+
+const JOB: Argument = {
+  name: "job",
+  isRequired: true,
+  summary: "Its id or the end of it; or an agent or agent/schedule, for its latest job.",
+  completion: "job",
+};
+const FOLLOW = flag("follow", { short: "f", summary: "Go on until the job has ended." });
+const LOOK_EVERY_MS = 500;
+/** A cut is written and then the rest taken away: what is read in between is neither. */
+const SETTLED_AFTER_MS = 50;
+
+export const logsCommand: Command = {
+  name: "logs",
+  summary: "Print what a job printed, also while it runs.",
+  arguments: [JOB],
+  options: [FOLLOW],
+  examples: [
+    { command: "rota logs job-2026-11-15-k3x9qa", says: "the output of a job" },
+    { command: "rota logs k3x9qa", says: "the same, by the end of its id" },
+    { command: "rota logs reports/nightly -f", says: "follow the latest job of a schedule" },
+  ],
+  run: logs,
+};
+
+async function logs(call: Call): Promise<ExitCode> {
+  const { args, isJson, option, output } = call;
+  const stateDir = await locateState(call);
+  await using store = guestStore(call, stateDir);
+  const files = new JobFiles(stateDir, talkingLogger(call));
+  const record = await findJob(store.jobs, args[0] ?? "");
+  if (option(FOLLOW)) return follow(call, { record, files, look: () => store.jobs.get(record.id) });
+  const bytes = await files.output(record.id);
+  if (isJson) output.json({ job: record, output: bytes?.toString("utf8") ?? null });
+  else if (bytes === undefined) output.talk(`${record.id} has no output. ${endOf(record, call)}`);
+  else output.raw(bytes);
+  return EXIT.ok;
+}
+
+interface Followed {
+  /** As it was found. */
+  readonly record: JobRecord;
+  readonly files: JobFiles;
+  /** The record as it is now. */
+  readonly look: () => Promise<JobRecord | undefined>;
+}
+
+async function follow(call: Call, { record: found, files, look }: Followed): Promise<ExitCode> {
+  const { context, isJson, output } = call;
+  const tail = new OutputTail();
+  const decoder = new TextDecoder();
+  const { id } = found;
+  while (!context.signal.aborted) {
+    // The record first: what is written before a job ends is there when its end is.
+    const record = (await look()) ?? found;
+    const isOver = record.status !== "running";
+    const isAbandoned = !isOver && (await files.isAbandoned(id));
+    const news = tail.news(await settledOutput(call, { tail, files, id }));
+    const text = isJson ? decoder.decode(news, { stream: !isOver }) : "";
+    if (text !== "") output.jsonLine({ type: "output", job: id, text });
+    else if (!isJson && news.length > 0) output.raw(news);
+    if (isOver) {
+      if (isJson) output.jsonLine({ type: "end", job: record });
+      else output.talk(endOf(record, call));
+      return EXIT.ok;
+    }
+    if (isAbandoned) {
+      output.talk(
+        `${id} was left by a process that is gone: it will not end. The next scheduler marks it interrupted.`,
+      );
+      return EXIT.failure;
+    }
+    await rest(call, LOOK_EVERY_MS);
+  }
+  return EXIT.ok;
+}
+
+async function settledOutput(
+  call: Call,
+  { tail, files, id }: { readonly tail: OutputTail; readonly files: JobFiles; readonly id: string },
+): Promise<Buffer> {
+  const bytes = (await files.output(id)) ?? Buffer.alloc(0);
+  if (tail.isContinuedBy(bytes)) return bytes;
+  await rest(call, SETTLED_AFTER_MS);
+  return (await files.output(id)) ?? Buffer.alloc(0);
+}
+
+/** Ends early when nobody reads any more. */
+async function rest({ context }: Call, ms: number): Promise<void> {
+  try {
+    await context.clock.sleep(ms, context.signal);
+  } catch (error) {
+    if (!context.signal.aborted) throw error;
+  }
+}
+
+/** "job-… failed after 3s: no such file". */
+function endOf(record: JobRecord, { context, output }: Call): string {
+  const { id, status, error } = record;
+  const took = tookText(record, context.clock.now());
+  const how = output.paintTalk(JOB_STYLES[status], status);
+  const why = error === null ? "" : `: ${oneLine(error)}`;
+  if (status === "running") return `${id} is ${how}, since ${took.replace("…", "")}.`;
+  return took === "-" ? `${id} ${how}${why}` : `${id} ${how} after ${took}${why}`;
+}

@@ -1,0 +1,142 @@
+/** `rota next`: a dry run. When a schedule of the configuration, or a rule on the command line, would run. */
+import { messageOf, quote } from "../../errors.js";
+import type { AgentSchedule } from "../../scheduler/agent.js";
+import { SchedulerError } from "../../scheduler/errors.js";
+import type { Plan } from "../../scheduler/governor.js";
+import { validateSchedule } from "../../scheduler/schedule.js";
+import type { ScheduleState } from "../../state/schedule-state.js";
+import { clockChangeRemark } from "../clock-change.js";
+import { type Argument, type Call, type Command, countOption, textOption } from "../command.js";
+import { usageError } from "../errors.js";
+import { EXIT, type ExitCode } from "../exit-codes.js";
+import { findTarget } from "../find-target.js";
+import { type FleetSchedule, nameOf, readFleet } from "../fleet.js";
+import { forecast } from "../forecast.js";
+import { instantOption } from "../instant.js";
+import { nextRunOf, ruleWords, whyOf } from "../plan-in-words.js";
+import type { Column } from "../table.js";
+import { relativeTime, zonedTime } from "../when.js";
+
+const DEFAULT_COUNT = 10;
+const MOST_RUNS = 10_000;
+
+const TARGET: Argument = {
+  name: "agent/schedule",
+  isRequired: false,
+  summary: "A schedule of the configuration, planned from its state.",
+  completion: "schedule",
+};
+const COUNT = countOption("count", { short: "n", summary: `How many runs. Default: ${DEFAULT_COUNT}.` });
+const CRON = textOption("cron", "expression", { summary: "A cron expression in the place of a schedule." });
+const INTERVAL = textOption("interval", "interval", { summary: 'An interval such as "5m" in its place.' });
+const TIMEZONE = textOption("timezone", "zone", {
+  summary: "The time zone of --cron. Default: the system's.",
+});
+const FROM = instantOption("from", "future", "Count from then: a time, or how long from now. Default: now.");
+
+const COLUMNS: readonly Column[] = [
+  { title: "RUN" },
+  { title: "IN", align: "right" },
+  { title: "SOURCE" },
+  { title: "REMARK", cutTo: 10 },
+];
+
+export const nextCommand: Command = {
+  name: "next",
+  summary: "Show the next runs of a schedule, or of a cron expression, without running anything.",
+  details: [
+    "Runs are planned as if each job ended well and at once. Times are shown in the schedule's zone, with their offset.",
+  ],
+  arguments: [TARGET],
+  options: [COUNT, CRON, INTERVAL, TIMEZONE, FROM],
+  examples: [
+    { command: "rota next reports/nightly -n 5", says: "the next five runs" },
+    {
+      command: 'rota next --cron "30 2 * * *" --timezone Europe/Berlin --from 2026-03-27T00:00:00Z',
+      says: "what a change of the clocks does to an expression",
+    },
+    { command: "rota next --interval 5m -n 3", says: "every five minutes, beginning now" },
+  ],
+  run: next,
+};
+
+/** What to forecast. */
+interface Subject {
+  readonly definition: AgentSchedule;
+  readonly state: ScheduleState;
+  /** Why there may be no runs at all. */
+  readonly why: string;
+}
+
+async function next(call: Call): Promise<ExitCode> {
+  const { context, isJson, option, output } = call;
+  const now = context.clock.now();
+  const from = option(FROM)?.(now) ?? now;
+  const count = option(COUNT) ?? DEFAULT_COUNT;
+  if (count > MOST_RUNS) throw usageError(`Invalid --count ${count}: expected at most ${MOST_RUNS}`);
+  const typed = typedSchedule(call);
+  const { definition, state, why } = typed ?? (await configured(call, from, option(FROM) !== undefined));
+  const timezone = definition.type === "cron" ? definition.timezone : undefined;
+  const runs = forecast({ definition, state, now: from, count });
+  const remarks = runs.map(({ nextRunAt }) =>
+    definition.type === "cron" ? clockChangeRemark(nextRunAt, timezone) : "",
+  );
+  const shown = (run: Plan): string => zonedTime(run.nextRunAt, timezone);
+  if (isJson) {
+    output.json(
+      runs.map((run, index) => ({ at: shown(run), source: run.source, remark: remarks[index] || null })),
+    );
+  } else if (runs.length === 0) output.talk(`It has no next run: ${why}.`);
+  else {
+    const rows = runs.map((run, index) => [
+      shown(run),
+      relativeTime(run.nextRunAt, now).replace(/^in /, ""),
+      run.source,
+      remarks[index] ?? "",
+    ]);
+    output.table(COLUMNS, rows);
+  }
+  return EXIT.ok;
+}
+
+/** The rule on the command line; `undefined` where a schedule is named instead. */
+function typedSchedule({ args, option }: Call): Subject | undefined {
+  const [cron, interval, timezone] = [option(CRON), option(INTERVAL), option(TIMEZONE)];
+  const given = [args[0], cron, interval].filter((one) => one !== undefined);
+  if (given.length !== 1)
+    throw usageError("Give one of these: an agent/schedule, --cron with an expression, or --interval");
+  if (timezone !== undefined && cron === undefined)
+    throw usageError(`--timezone ${quote(timezone)} goes with --cron only: a schedule has its own zone`);
+  if (cron !== undefined) return typedSubject({ type: "cron", expression: cron, timezone });
+  return interval === undefined ? undefined : typedSubject({ type: "interval", interval });
+}
+
+function typedSubject(definition: AgentSchedule): Subject {
+  try {
+    validateSchedule(definition);
+  } catch (error) {
+    if (error instanceof SchedulerError) throw usageError(messageOf(error), error);
+    throw error;
+  }
+  return { definition, state: { status: "idle" }, why: ruleWords(definition) };
+}
+
+/** With `isFromElsewhere` the rule alone counts: what is planned is planned from now. */
+async function configured(call: Call, from: Date, isFromElsewhere: boolean): Promise<Subject> {
+  const fleet = await readFleet(call);
+  const schedule = findTarget(fleet.schedules, call.args[0] ?? "");
+  const { definition, state } = schedule;
+  const why = whyOf(schedule, { now: from, isSchedulerRunning: true, load: undefined });
+  if (definition === undefined) throw notDefined(schedule, why, nextRunOf(schedule, from));
+  const { next_run_at: _, next_run_source: __, ...unplanned } = state;
+  return { definition, state: isFromElsewhere ? unplanned : state, why };
+}
+
+function notDefined(schedule: FleetSchedule, why: string, nextRunAt: Date | undefined): Error {
+  const planned = nextRunAt === undefined ? "" : ` Its next run is planned for ${zonedTime(nextRunAt)}.`;
+  return usageError(
+    `${quote(nameOf(schedule))} has no definition to plan from (${why}): it is ${
+      schedule.origin === "switched-off" ? "switched off in the configuration" : "known by its state alone"
+    }.${planned}`,
+  );
+}

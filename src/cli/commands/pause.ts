@@ -1,0 +1,50 @@
+/** `rota pause` and `rota resume`: a schedule that is paused plans nothing, until a time or until it is resumed. */
+import { paused, RESUMED } from "../../scheduler/schedule-changes.js";
+import type { Call, Command } from "../command.js";
+import { changeSchedules, TARGET } from "../control.js";
+import { usageError } from "../errors.js";
+import { EXIT, type ExitCode } from "../exit-codes.js";
+import { instantOption } from "../instant.js";
+import { zonedTime } from "../when.js";
+
+const UNTIL = instantOption("until", "future", "Until this time.");
+const FOR = instantOption("for", "future", "For this long, such as 2h.");
+
+export const pauseCommand: Command = {
+  name: "pause",
+  summary: "Pause a schedule, or all schedules of an agent. A job that runs goes on.",
+  arguments: [TARGET],
+  options: [UNTIL, FOR],
+  examples: [
+    { command: "rota pause reports/nightly", says: "until it is resumed" },
+    { command: "rota pause reports --for 2h", says: "all schedules of an agent, for two hours" },
+    { command: "rota pause reports/nightly --until 2026-12-01T09:00:00Z", says: "until a time" },
+  ],
+  run: pause,
+};
+
+export const resumeCommand: Command = {
+  name: "resume",
+  summary: "End the pause of a schedule, or of all schedules of an agent.",
+  arguments: [TARGET],
+  examples: [{ command: "rota resume reports/nightly", says: "plan it again from now on" }],
+  run: resume,
+};
+
+async function pause(call: Call): Promise<ExitCode> {
+  const now = call.context.clock.now();
+  const [until, after] = [call.option(UNTIL), call.option(FOR)];
+  if (until !== undefined && after !== undefined)
+    throw usageError("A pause has one end: give --until or --for, not both");
+  const end = (until ?? after)?.(now);
+  if (end !== undefined && end <= now) throw usageError("A pause cannot end in the past");
+  const patch = paused(end);
+  const how = end === undefined ? "Paused" : `Paused until ${zonedTime(end)}:`;
+  await changeSchedules(call, how, () => patch);
+  return EXIT.ok;
+}
+
+async function resume(call: Call): Promise<ExitCode> {
+  await changeSchedules(call, "Resumed", () => RESUMED);
+  return EXIT.ok;
+}

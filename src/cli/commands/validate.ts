@@ -1,0 +1,62 @@
+/** `rota validate`: everything that is wrong with a configuration, or one line about what it has. */
+import { resolve } from "node:path";
+import type { Config } from "../../config/config.js";
+import { ConfigError } from "../../config/errors.js";
+import type { Argument, Call, Command } from "../command.js";
+import { counted } from "../counted.js";
+import { EXIT, type ExitCode } from "../exit-codes.js";
+import { CONFIG_NAME, findConfig, noConfigError, readConfig, shownPath } from "../locate.js";
+
+const FILE: Argument = {
+  name: "file",
+  isRequired: false,
+  summary: `The configuration. Default: what --config says, or the nearest ${CONFIG_NAME}.`,
+  completion: "file",
+};
+
+export const validateCommand: Command = {
+  name: "validate",
+  summary: "Check a configuration, and say everything that is wrong with it.",
+  arguments: [FILE],
+  examples: [
+    { command: "rota validate", says: `the nearest ${CONFIG_NAME}` },
+    {
+      command: "rota validate fleet.yaml --json",
+      says: "its problems with file, line and column, for a program",
+    },
+  ],
+  run: validate,
+};
+
+async function validate(call: Call): Promise<ExitCode> {
+  const { args, context, isJson, output } = call;
+  const file = args[0] === undefined ? await findConfig(call) : resolve(context.cwd, args[0]);
+  if (file === undefined) throw noConfigError(context.cwd);
+  try {
+    const config = await readConfig(file, context);
+    if (isJson)
+      output.json({ valid: true, file, ...tally(config), state_dir: config.stateDir, problems: [] });
+    else output.line(`${shownPath(file)} is valid: ${tallyInWords(tally(config))}.`);
+    return EXIT.ok;
+  } catch (error) {
+    if (!isJson || !(error instanceof ConfigError)) throw error;
+    output.json({ valid: false, file, problems: error.problems });
+    return EXIT.usage;
+  }
+}
+
+interface Tally {
+  readonly agents: number;
+  readonly schedules: number;
+  readonly switched_off: number;
+}
+
+function tally({ agents, disabled }: Config): Tally {
+  const schedules = agents.reduce((sum, agent) => sum + Object.keys(agent.schedules ?? {}).length, 0);
+  return { agents: agents.length, schedules, switched_off: disabled.length };
+}
+
+function tallyInWords({ agents, schedules, switched_off }: Tally): string {
+  const parts = [counted(agents, "agent"), counted(schedules, "schedule")];
+  return [...parts, ...(switched_off === 0 ? [] : [`${switched_off} switched off`])].join(", ");
+}

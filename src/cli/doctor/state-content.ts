@@ -1,0 +1,118 @@
+/** Can the state be read, is anybody running it, and what have the dead left behind? Looks, and changes nothing. */
+import { lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { messageOf } from "../../errors.js";
+import { isoTimeMs } from "../../iso-time.js";
+import type { Logger } from "../../logger.js";
+import { FileStore } from "../../state/file-store.js";
+import { unless } from "../../state/file/disk.js";
+import { counted } from "../counted.js";
+import { JobFiles } from "../job-files.js";
+import { type Owner, readOwner } from "../../state/file/state-owner.js";
+import { oneLine } from "../text-width.js";
+import { relativeTime, shortDuration } from "../when.js";
+import { failure, fine, type Finding, warning } from "./finding.js";
+import { bytesInWords } from "./state-directory.js";
+
+/** An owner that lives gives a sign every two seconds. */
+const LONG_SILENCE_MS = 15_000;
+const LONG_LOCK_MS = 15_000;
+/** Times further ahead than this come from a clock that was wrong. */
+const AHEAD_MS = 60_000;
+const MANY_BYTES = 1_000_000_000;
+
+export async function checkStateContent(stateDir: string, now: Date): Promise<readonly Finding[]> {
+  const owner = await readOwner(stateDir, now);
+  return [
+    judgeOwner(owner, now),
+    ...(await checkWriteLock(stateDir, now)),
+    ...(await checkStateFile(stateDir, now)),
+    ...(await checkJobs(stateDir)),
+  ];
+}
+
+export function judgeOwner(owner: Owner | undefined, now: Date): Finding {
+  const about = "scheduler";
+  if (owner === undefined) return fine(about, "none runs");
+  const who = `process ${owner.pid} on ${oneLine(owner.host)}`;
+  const seen = relativeTime(owner.seenAt, now);
+  const silentMs = now.getTime() - owner.seenAt.getTime();
+  if (!owner.isAlive)
+    return warning(about, `${who} is gone, last seen ${seen}: the next scheduler takes its place`);
+  if (silentMs > LONG_SILENCE_MS)
+    return warning(
+      about,
+      `${who} is there but was last seen ${seen}: it is stopped, or a job keeps it from doing anything else`,
+    );
+  if (silentMs < -AHEAD_MS)
+    return warning(about, `${who} was last seen ${seen}: its clock and this one differ`);
+  return fine(about, `${who}, last seen ${seen}`);
+}
+
+/** It is held for milliseconds. */
+async function checkWriteLock(stateDir: string, now: Date): Promise<readonly Finding[]> {
+  const lock = join(stateDir, "state.yaml.lock");
+  for (const name of (await unless(["ENOENT", "ENOTDIR"], readdir(lock))) ?? []) {
+    const stats = await unless(["ENOENT"], lstat(join(lock, name)));
+    const heldMs = stats === undefined ? 0 : now.getTime() - stats.mtimeMs;
+    if (heldMs > LONG_LOCK_MS)
+      return [
+        warning(
+          "write lock",
+          `held for ${shortDuration(heldMs)}: who holds it is gone or stopped, and the next to write takes it`,
+        ),
+      ];
+  }
+  return [];
+}
+
+async function checkStateFile(stateDir: string, now: Date): Promise<readonly Finding[]> {
+  const about = "state file";
+  const complaints: string[] = [];
+  const complain = (message: string): void => void complaints.push(message);
+  const logger: Logger = { info: () => {}, warn: complain, error: complain };
+  try {
+    const stats = await unless(["ENOENT"], lstat(join(stateDir, "state.yaml")));
+    if (stats === undefined) return [fine(about, "none yet")];
+    await using store = new FileStore({ stateDir, logger });
+    const { agents } = await store.readFleet();
+    const schedules = Object.values(agents).flatMap((agent) => Object.values(agent.schedules ?? {}));
+    const ahead = schedules.filter(
+      ({ last_run_at }) => (isoTimeMs(last_run_at) ?? 0) > now.getTime() + AHEAD_MS,
+    );
+    const size = `${bytesInWords(stats.size)}, ${counted(schedules.length, "schedule")}`;
+    return [
+      complaints.length === 0 ? fine(about, size) : failure(about, complaints.map(oneLine).join(" ")),
+      ...(ahead.length === 0
+        ? []
+        : [warning(about, `${ahead.length} schedules have run in the future: the clock was set back`)]),
+    ];
+  } catch (error) {
+    return [failure(about, messageOf(error))];
+  }
+}
+
+async function checkJobs(stateDir: string): Promise<readonly Finding[]> {
+  const about = "jobs";
+  const complaints: string[] = [];
+  const complain = (message: string): void => void complaints.push(message);
+  const files = new JobFiles(stateDir, { info: () => {}, warn: complain, error: complain });
+  try {
+    const { bytes, days, abandoned } = await files.tally();
+    const size = `${bytesInWords(bytes)} in ${counted(days, "day")}`;
+    return [
+      bytes > MANY_BYTES ? warning(about, `${size}: keep fewer days or shorter outputs`) : fine(about, size),
+      ...(abandoned === 0
+        ? []
+        : [
+            warning(
+              about,
+              `${abandoned} left running by processes that are gone: the next scheduler marks them interrupted`,
+            ),
+          ]),
+      ...complaints.map((complaint) => warning(about, oneLine(complaint))),
+    ];
+  } catch (error) {
+    return [failure(about, messageOf(error))];
+  }
+}

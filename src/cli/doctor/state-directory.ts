@@ -1,0 +1,99 @@
+/** Is the state directory there, ours alone, writable, and is there room? Looks, and changes nothing. */
+import { access, constants, readdir, stat, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { messageOf } from "../../errors.js";
+import { errorCode } from "../../state/file/disk.js";
+import { failure, fine, type Finding, warning } from "./finding.js";
+
+const ABOUT = "state directory";
+const MEGABYTE = 1_000_000;
+/** A state file is written beside the old one, and outputs grow. */
+const LITTLE_ROOM_BYTES = 100 * MEGABYTE;
+const NO_ROOM_BYTES = 5 * MEGABYTE;
+
+export interface DirectoryFindings {
+  readonly findings: readonly Finding[];
+  /** Whether there is something in it to look at. */
+  readonly isUsable: boolean;
+}
+
+export async function checkStateDirectory(path: string): Promise<DirectoryFindings> {
+  let mode: number;
+  try {
+    const stats = await stat(path);
+    if (!stats.isDirectory())
+      return unusable(failure(ABOUT, `${path} is no directory: remove it, or name another`));
+    ({ mode } = stats);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT")
+      return unusable(fine(ABOUT, `${path} is not there yet: the first scheduler makes it`));
+    return unusable(failure(ABOUT, `${path}: ${messageOf(error)}`));
+  }
+  try {
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    return unusable(failure(ABOUT, `${path} cannot be used by this user: ${messageOf(error)}`));
+  }
+  return { findings: [privacy(path, mode), await room(path), ...(await damaged(path))], isUsable: true };
+}
+
+function unusable(finding: Finding): DirectoryFindings {
+  return { findings: [finding], isUsable: false };
+}
+
+function privacy(path: string, mode: number): Finding {
+  const shown = (mode & 0o777).toString(8);
+  const isOpen = process.platform !== "win32" && (mode & 0o077) !== 0;
+  if (!isOpen) return fine(ABOUT, `${path}, mode ${shown}`);
+  return warning(ABOUT, `${path} has mode ${shown}: others can look into it. \`chmod 700\` closes it`);
+}
+
+async function room(path: string): Promise<Finding> {
+  const about = "free space";
+  try {
+    const { bavail, bsize, files, ffree } = await statfs(path);
+    return judgeRoom({ freeBytes: bavail * bsize, hasNames: files === 0 || ffree > 0 });
+  } catch (error) {
+    return warning(about, `it cannot be told: ${messageOf(error)}`);
+  }
+}
+
+/** `hasNames`: whether another file can be made at all. */
+export function judgeRoom({
+  freeBytes,
+  hasNames,
+}: {
+  readonly freeBytes: number;
+  readonly hasNames: boolean;
+}): Finding {
+  const about = "free space";
+  const shown = bytesInWords(freeBytes);
+  if (!hasNames)
+    return failure(about, "the disk has no room for another file, whatever its size: remove some");
+  if (freeBytes < NO_ROOM_BYTES) return failure(about, `${shown}: the state cannot be written any more`);
+  return freeBytes < LITTLE_ROOM_BYTES ? warning(about, `only ${shown} are left`) : fine(about, shown);
+}
+
+/** Files that were set aside because they could not be read. */
+async function damaged(path: string): Promise<readonly Finding[]> {
+  const names = (await readdir(path)).filter((name) => name.includes(".corrupt-")).toSorted();
+  const latest = names.at(-1);
+  if (latest === undefined) return [];
+  const count = names.length === 1 ? "a damaged state file was" : `${names.length} damaged state files were`;
+  return [
+    warning(
+      "damaged files",
+      `${count} kept, the last is ${join(path, latest)}: look what is in it, then remove it`,
+    ),
+  ];
+}
+
+/** "1.5 MB". */
+export function bytesInWords(bytes: number): string {
+  const units = ["bytes", "kB", "MB", "GB", "TB"];
+  let size = bytes;
+  let unit = 0;
+  for (; size >= 1000 && unit < units.length - 1; unit++) size /= 1000;
+  const shown = unit === 0 || size >= 10 ? String(Math.round(size)) : size.toFixed(1);
+  return `${shown} ${units[unit] ?? ""}`;
+}

@@ -1,0 +1,47 @@
+/** Are Node, the time zones and the clocks such that Rota can work with them? */
+import type { Clock } from "../../clock.js";
+import { timeZone } from "../../scheduler/time-zone.js";
+import { failure, fine, type Finding, warning } from "./finding.js";
+
+const OLDEST_NODE = [20, 19] as const;
+const FEWEST_ZONES = 300;
+const MEASURED_MS = 100;
+const MOST_DRIFT_MS = 50;
+/** Before Rota was made: a clock that says so was never set. */
+const EARLIEST_MS = Date.UTC(2026, 0, 1);
+
+export function judgeNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [oldestMajor, oldestMinor] = OLDEST_NODE;
+  const isOld = major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
+  if (!isOld) return fine("Node", version);
+  return failure("Node", `${version} is too old: Rota needs ${OLDEST_NODE.join(".")} or newer`);
+}
+
+/** A Node that was built with few zones knows some names but not their rules. */
+export function checkZones(): Finding {
+  const about = "time zones";
+  const zones = Intl.supportedValuesOf("timeZone").length;
+  const own = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (zones < FEWEST_ZONES || berlinOffset(0) !== 3_600 || berlinOffset(6) !== 7_200)
+    return failure(about, `this Node knows only ${zones} zones: install one with all of them (full ICU)`);
+  return fine(about, `${zones}, version ${process.versions["tz"] ?? "unknown"}; the system's is ${own}`);
+}
+
+/** In seconds, at the beginning of a month. */
+function berlinOffset(month: number): number {
+  return timeZone("Europe/Berlin").spanAt(Date.UTC(2026, month, 1) / 1000).offset;
+}
+
+/** Compares the wall clock with the one that measures durations, over a moment. */
+export async function checkClock(clock: Clock): Promise<Finding> {
+  const about = "clock";
+  const [wallMs, steadyMs] = [clock.now().getTime(), clock.monotonic()];
+  await clock.sleep(MEASURED_MS);
+  const wentMs = clock.now().getTime() - wallMs;
+  const driftMs = Math.round(wentMs - (clock.monotonic() - steadyMs));
+  if (wallMs < EARLIEST_MS) return failure(about, `it says ${clock.now().toISOString()}: set it`);
+  if (Math.abs(driftMs) > MOST_DRIFT_MS)
+    return warning(about, `it jumped by ${driftMs} ms within ${MEASURED_MS} ms: is it being set?`);
+  return fine(about, clock.now().toISOString());
+}

@@ -1,0 +1,13 @@
+/** What the command's exit code tells a script. */
+
+export const EXIT = {
+  ok: 0,
+  failure: 1,
+  /** Wrong usage, or a wrong configuration. */
+  usage: 2,
+  notFound: 3,
+  /** The job that was waited for failed. */
+  jobFailed: 5,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

@@ -1,0 +1,147 @@
+/**
+ * Runs the command that a shell called: finds it, reads its options, and turns whatever happens into an exit code.
+ * What there is to be called is defined in commands.ts; parsing and help are commander's.
+ */
+import { Command as Parser, CommanderError, Option as ParserOption } from "commander";
+import { ConfigError } from "../config/errors.js";
+import { messageOf, RotaError } from "../errors.js";
+import type { Call, Command, Option } from "./command.js";
+import type { CliContext } from "./context.js";
+import { exitCodeOf, usageError } from "./errors.js";
+import { EXIT, type ExitCode } from "./exit-codes.js";
+import { DEBUG, GLOBAL_OPTIONS, JSON_OUTPUT, NO_COLOR } from "./global-options.js";
+import { Output } from "./output.js";
+
+export interface Program {
+  readonly version: string;
+  readonly commands: readonly Command[];
+}
+
+/** `args`: what follows the command's own name. Never rejects. */
+export async function runProgram(
+  program: Program,
+  args: readonly string[],
+  context: CliContext,
+): Promise<ExitCode> {
+  // What decides how errors look has to be known before anything is parsed.
+  const output = new Output(context, !args.includes(`--${NO_COLOR.name}`));
+  let exitCode: ExitCode = EXIT.ok;
+  const parser = programParser(program, context, async (command, values, operands) => {
+    exitCode = await command.run(callOf(program, { context, output, args: operands, values }));
+  });
+  try {
+    if (args.length === 0) {
+      parser.outputHelp({ error: true });
+      return EXIT.usage;
+    }
+    await parser.parseAsync([...args], { from: "user" });
+    return exitCode;
+  } catch (error) {
+    return report(error, output, args.includes(`--${DEBUG.name}`));
+  }
+}
+
+interface CallParts extends Pick<Call, "args" | "context" | "output"> {
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+function callOf({ commands }: Program, { values, ...parts }: CallParts): Call {
+  const optionOf = <Value>(option: Option<Value>): Value => option.read(values[option.name]);
+  return { ...parts, commands, isJson: optionOf(JSON_OUTPUT), option: optionOf };
+}
+
+type RunCommand = (
+  command: Command,
+  values: Readonly<Record<string, unknown>>,
+  operands: readonly string[],
+) => Promise<void>;
+
+/** As commander sees it. Its streams are the context's, and it never ends the process. */
+export function programParser(program: Program, context: CliContext, run: RunCommand): Parser {
+  const parser = new Parser("rota")
+    .description("Runs a herd of agents, each at its time, and says why.")
+    .version(program.version, "-V, --version", "Print the version.")
+    .helpOption("-h, --help", "Show help.")
+    .helpCommand("help [command]", "Show help for a command.")
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => void context.stdout.write(text),
+      writeErr: (text) => void context.stderr.write(text),
+      getOutHelpWidth: () => context.stdout.columns ?? 100,
+      getErrHelpWidth: () => context.stderr.columns ?? 100,
+      // Said by `report`, as all errors are.
+      outputError: () => {},
+    })
+    .exitOverride();
+  for (const option of GLOBAL_OPTIONS) parser.addOption(parserOption(option));
+  for (const command of program.commands) addCommand(parser, command, run);
+  return parser;
+}
+
+function addCommand(parser: Parser, command: Command, run: RunCommand): void {
+  const { name, summary, details = [], examples, options = [] } = command;
+  const sub = parser
+    .command(name)
+    .summary(summary)
+    .description([summary, ...details].join("\n\n"));
+  for (const argument of command.arguments ?? []) {
+    const shown = argument.isRequired ? `<${argument.name}>` : `[${argument.name}]`;
+    sub.argument(shown, argument.summary);
+  }
+  for (const option of options) sub.addOption(parserOption(option));
+  sub.addHelpText(
+    "after",
+    `\nExamples:\n${examples.map((one) => `  ${one.command}\n      ${one.says}`).join("\n")}`,
+  );
+  sub.action(async () => {
+    const given: Readonly<Record<string, unknown>> = sub.optsWithGlobals();
+    const all = [...GLOBAL_OPTIONS, ...options];
+    const values = all.map((option): [string, unknown] => [
+      option.name,
+      valueIn(given, parserOption(option)),
+    ]);
+    await run(command, Object.fromEntries(values), sub.args);
+  });
+}
+
+/** Commander keeps `--no-color` as a `color` that is false. */
+function valueIn(given: Readonly<Record<string, unknown>>, option: ParserOption): unknown {
+  const value = given[option.attributeName()];
+  return option.negate ? value === false : value;
+}
+
+/** `-c, --config <file>` */
+export function flagsOf({ name, short, value }: Option): string {
+  const long = value === undefined ? `--${name}` : `--${name} <${value}>`;
+  return short === undefined ? long : `-${short}, ${long}`;
+}
+
+function parserOption(option: Option): ParserOption {
+  return new ParserOption(flagsOf(option), option.summary);
+}
+
+function report(error: unknown, output: Output, isDebugging: boolean): ExitCode {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return EXIT.ok;
+    // `rota help` and its like have printed what was asked for.
+    if (error.code === "commander.help") return EXIT.usage;
+    return report(usageError(error.message.replace(/^error: /, "")), output, isDebugging);
+  }
+  const exitCode = exitCodeOf(error);
+  // All problems of a configuration are shown, however many.
+  const message = error instanceof ConfigError ? error.message : messageOf(error);
+  const [first = "", ...others] = message.split("\n");
+  output.talk([output.paintTalk("red", `rota: ${first}`), ...others].join("\n"));
+  if (isDebugging) output.talk(stackOf(error));
+  else if (!(error instanceof RotaError))
+    output.talk("This should not happen. --debug shows where it comes from.");
+  else if (error.code === "USAGE") output.talk("Try `rota --help`, or `rota <command> --help`.");
+  return exitCode;
+}
+
+/** With the stacks of what caused it. */
+function stackOf(error: unknown): string {
+  const stacks: string[] = [];
+  for (let one = error; one instanceof Error; one = one.cause) stacks.push(one.stack ?? String(one));
+  return stacks.join("\ncaused by ");
+}

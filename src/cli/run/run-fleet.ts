@@ -1,0 +1,70 @@
+/** Puts a run together: its configuration, its store, its scheduler, and how it is told. */
+import { resolve } from "node:path";
+import { FileStore } from "../../state/file-store.js";
+import { Scheduler } from "../../scheduler/scheduler.js";
+import type { Call } from "../command.js";
+import type { ExitCode } from "../exit-codes.js";
+import { STATE_DIR } from "../global-options.js";
+import { findConfig, noConfigError, shownPath } from "../locate.js";
+import { openConfig } from "./config-source.js";
+import { FleetModel } from "./fleet-model.js";
+import { FleetReader } from "./fleet-reader.js";
+import { FleetRun } from "./fleet-run.js";
+import type { RunHost } from "./host.js";
+import { LiveView } from "./live-view.js";
+import { JsonReporter, LineReporter, type Reporter, reportingLogger } from "./reporter.js";
+import { chosen, requireAgents, runSettings } from "./settings.js";
+
+/** Resolves when everything has ended and is recorded. Rejects when it could not be started. */
+export async function runFleet(call: Call, host: RunHost): Promise<ExitCode> {
+  const { clock, cwd, env, signal } = call.context;
+  const settings = runSettings(call);
+  const path = await findConfig(call);
+  if (path === undefined) throw noConfigError(cwd);
+  const file = shownPath(path);
+  const logger = reportingLogger((text, tone) => reporter.say(text, tone));
+  using watch = await openConfig(file, {
+    isWatching: settings.isWatching,
+    env,
+    clock,
+    logger,
+    onChange: (changed) => run.useConfig(changed),
+    onProblem: (error) => run.refuseConfig(error),
+  });
+  requireAgents(watch.config, settings.agents);
+  const config = chosen(watch.config, settings.agents);
+  const named = call.option(STATE_DIR);
+  const stateDir = named === undefined ? config.stateDir : resolve(cwd, named);
+  const store = new FileStore({ stateDir, logger });
+  const reader = new FleetReader(store, config);
+  const model = new FleetModel(clock, shownPath(stateDir));
+  const reporter = reporterFor(call, host, {
+    isLive: settings.isLive,
+    isQuiet: settings.isQuiet,
+    model,
+    reader,
+  });
+  const scheduler = new Scheduler({ ...config, store, clock, logger });
+  const run = new FleetRun(
+    { clock, host, signal, settings, file, watch, scheduler, model, reader, reporter },
+    config,
+  );
+  return await run.run();
+}
+
+interface Told {
+  readonly isLive: boolean;
+  readonly isQuiet: boolean;
+  readonly model: FleetModel;
+  readonly reader: FleetReader;
+}
+
+function reporterFor({ context, isJson, output }: Call, host: RunHost, told: Told): Reporter {
+  const { isLive, isQuiet, model, reader } = told;
+  const { clock, stdout, stderr } = context;
+  const parts = { output, clock, isQuiet, definitionOf: reader.definitionOf.bind(reader) };
+  if (isJson) return new JsonReporter(parts);
+  if (!isLive) return new LineReporter(parts);
+  const isTalkSeen = stderr.isTTY === true;
+  return new LiveView({ ...parts, host, stdout, isTalkSeen, model, readSchedules: () => reader.read() });
+}

@@ -1,0 +1,43 @@
+/** What a run says of itself to the person who watches: that it runs, what it waits for, how it was. Pure. */
+import type { Config } from "../../config/config.js";
+import { oneLine } from "../text-width.js";
+import { shortDuration } from "../when.js";
+import type { FleetView } from "./fleet-model.js";
+
+/** Beyond so many names a list helps nobody. */
+const MOST_JOBS = 5;
+
+export function runningWords({ agents }: Config, file: string, stateDir: string): string {
+  const schedules = agents.reduce((sum, agent) => sum + Object.keys(agent.schedules ?? {}).length, 0);
+  const what = `${counted(agents.length, "agent")} with ${counted(schedules, "schedule")}`;
+  return `Running ${what} from ${file}, state in ${stateDir}. Ctrl-C stops.`;
+}
+
+export function stoppingWords({ running }: FleetView, reason: string, timeoutMs: number): string {
+  if (running.size === 0) return `Stopping after ${reason}: no job runs.`;
+  const names = Array.from(running, ([name, { jobId }]) => `${oneLine(name)} (${jobId})`);
+  const rest = names.length - MOST_JOBS;
+  const shown = `${names.slice(0, MOST_JOBS).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+  const wait = `waiting up to ${shortDuration(timeoutMs)} for ${counted(running.size, "job")}`;
+  return `Stopping after ${reason}, ${wait}: ${shown}. A second signal leaves at once.`;
+}
+
+export function tooSlowWords({ running }: FleetView, timeoutMs: number): string {
+  const jobs = counted(running.size, "job");
+  return `${jobs} did not end within ${shortDuration(timeoutMs)}: told to end now, and waited for.`;
+}
+
+export function leavingWords({ running }: FleetView): string {
+  if (running.size === 0) return "Left at once.";
+  const jobs = counted(running.size, "job");
+  return `Left at once: ${jobs} told to end. The next start records what became of them as interrupted.`;
+}
+
+export function stoppedWords({ finishedCount, failedCount, startedMs }: FleetView, nowMs: number): string {
+  return `Stopped after ${shortDuration(nowMs - startedMs)}: ${counted(finishedCount, "job")} done, ${failedCount} failed.`;
+}
+
+/** "1 job", "2 jobs" */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

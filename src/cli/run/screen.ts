@@ -1,0 +1,42 @@
+/** The part of a terminal that is drawn over and over, and what scrolls by above it. The cursor is hidden meanwhile. */
+import type { CliStream } from "../context.js";
+import { type Frame, frameText, HIDE_CURSOR, SHOW_CURSOR } from "./frame.js";
+
+const NOTHING: Frame = { lines: [], columns: 0 };
+
+export class Screen {
+  readonly #stream: CliStream;
+  #frame: Frame = NOTHING;
+  #scrolled: string[] = [];
+  #isOpen = false;
+
+  constructor(stream: CliStream) {
+    this.#stream = stream;
+  }
+
+  /** A line to scroll by with the next frame. */
+  print(line: string): void {
+    this.#scrolled.push(line);
+  }
+
+  /** Writes once, or not at all where nothing is different. */
+  draw(lines: readonly string[], columns: number): void {
+    const before = this.#isOpen ? this.#frame : { ...NOTHING, columns };
+    const text = frameText(before, { lines, columns }, this.#scrolled);
+    this.#frame = { lines, columns };
+    this.#scrolled = [];
+    if (text !== "") this.#stream.write(this.#isOpen ? text : `${HIDE_CURSOR}${text}`);
+    this.#isOpen ||= text !== "";
+  }
+
+  /** Takes the frame away, shows what is still to scroll by, and gives the cursor back. May be called again. */
+  close(): void {
+    if (!this.#isOpen && this.#scrolled.length === 0) return;
+    const { columns } = this.#frame;
+    const text = frameText(this.#frame, { lines: [], columns }, this.#scrolled);
+    this.#scrolled = [];
+    this.#frame = NOTHING;
+    this.#stream.write(this.#isOpen ? `${text}${SHOW_CURSOR}` : text);
+    this.#isOpen = false;
+  }
+}

@@ -1,0 +1,72 @@
+/** What `rota run` can be told, and what of a configuration is to be run. */
+import type { Config } from "../../config/config.js";
+import { durationMs } from "../../duration.js";
+import { quote } from "../../errors.js";
+import { type Call, flag, type Option, option, textOption } from "../command.js";
+import { usageError } from "../errors.js";
+import { unknown } from "../find-target.js";
+
+const DEFAULT_STOP_TIMEOUT_MS = 30_000;
+
+const STOP_TIMEOUT: Option<number | undefined> = option(
+  "stop-timeout",
+  "duration",
+  { summary: "How long to wait for running jobs when it stops, before they are told to end. Default: 30s." },
+  (text) => {
+    const ms = durationMs(text);
+    if (ms === undefined)
+      throw usageError(`Invalid --stop-timeout ${quote(text)}: expected a duration such as 30s or 5m`);
+    return ms;
+  },
+);
+const AGENTS: Option<string | undefined> = textOption("agent", "names", {
+  summary: "Run only these agents, with commas between them.",
+  completion: "agent",
+});
+const NO_WATCH = flag("no-watch", { summary: "Do not reload when a file changes. SIGHUP still does." });
+const NO_LIVE = flag("no-live", { summary: "Print lines on a terminal too, and no live view." });
+const QUIET = flag("quiet", { short: "q", summary: "Print only what goes wrong." });
+
+export const RUN_OPTIONS: readonly Option[] = [AGENTS, STOP_TIMEOUT, NO_WATCH, NO_LIVE, QUIET];
+
+export interface RunSettings {
+  readonly stopTimeoutMs: number;
+  readonly isWatching: boolean;
+  readonly isLive: boolean;
+  readonly isQuiet: boolean;
+  /** `undefined`: all. */
+  readonly agents: readonly string[] | undefined;
+}
+
+export function runSettings({ context, option: read }: Call): RunSettings {
+  const { stdout, env } = context;
+  const isQuiet = read(QUIET);
+  const canMoveCursor = stdout.isTTY === true && env["TERM"] !== "dumb";
+  const names = read(AGENTS)
+    ?.split(",")
+    .map((name) => name.trim());
+  return {
+    stopTimeoutMs: read(STOP_TIMEOUT) ?? DEFAULT_STOP_TIMEOUT_MS,
+    isWatching: !read(NO_WATCH),
+    isLive: canMoveCursor && !isQuiet && !read(NO_LIVE),
+    isQuiet,
+    agents: names?.filter((name) => name !== ""),
+  };
+}
+
+/** The configuration with only the agents that are to run. */
+export function chosen(config: Config, agents: RunSettings["agents"]): Config {
+  if (agents === undefined) return config;
+  const isChosen = (name: string): boolean => agents.includes(name);
+  return {
+    ...config,
+    agents: config.agents.filter(({ name }) => isChosen(name)),
+    disabled: config.disabled.filter(({ agent }) => isChosen(agent)),
+  };
+}
+
+/** Throws NOT_FOUND for an agent that the configuration does not have. */
+export function requireAgents(config: Config, agents: RunSettings["agents"]): void {
+  const known = config.agents.map(({ name }) => name);
+  for (const name of agents ?? []) if (!known.includes(name)) throw unknown("agent", name, known);
+}

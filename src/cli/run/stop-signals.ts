@@ -1,0 +1,24 @@
+/** Ctrl-C for a job in the foreground: the first tells it to end, a second leaves at once. */
+import { type RunHost, STOP_SIGNALS } from "./host.js";
+
+export class StopSignals implements Disposable {
+  readonly #controller = new AbortController();
+  readonly #stopListening: () => void;
+
+  constructor(host: RunHost) {
+    this.#stopListening = host.onSignal((signal) => {
+      if (signal === "SIGHUP") return;
+      if (this.signal.aborted) host.exit(128 + STOP_SIGNALS[signal]);
+      else this.#controller.abort(new DOMException(`Stopped by ${signal}`, "AbortError"));
+    });
+  }
+
+  /** Fires at the first. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  [Symbol.dispose](): void {
+    this.#stopListening();
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * The live view: a table of schedules with what runs, what comes next and how the last run ended, and a line of counts.
+ * Pure: how it gets onto the terminal is screen.ts's matter.
+ */
+import { stripVTControlCharacters } from "node:util";
+import { capacityOf } from "../../scheduler/agent.js";
+import { isoTimeMs } from "../../iso-time.js";
+import { STANDING_STYLES } from "../commands/list.js";
+import { type FleetSchedule, nameOf } from "../fleet.js";
+import { nextRunOf, standingOf, whyOf } from "../plan-in-words.js";
+import type { Paint, Style } from "../style.js";
+import { type Cell, type Column, tableLines } from "../table.js";
+import { cutToWidth, oneLine, textWidth } from "../text-width.js";
+import { relativeTime, shortDuration, zonedTime } from "../when.js";
+import type { FleetView } from "./fleet-model.js";
+import { counted } from "./run-in-words.js";
+
+export interface ViewTime {
+  readonly now: Date;
+  readonly monotonicMs: number;
+}
+
+export interface ViewSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** How long a picture of the spinner lasts. */
+export const SPIN_MS = 125;
+const SPINNER = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+const COLUMNS: readonly Column[] = [
+  { title: "AGENT/SCHEDULE", cutTo: 10 },
+  { title: "STATUS", minWidth: "⠋ running 9m 59s".length },
+  { title: "NEXT", dropAs: 1 },
+  { title: "IN", align: "right", minWidth: "9m 59s".length },
+  { title: "LAST", cutTo: 10, minWidth: "completed 59s ago".length },
+  { title: "WHY", cutTo: 8, dropAs: 2 },
+];
+
+/** At most as many lines as there are rows, none as wide as the terminal: a line that fills it may wrap. */
+export function viewOf(view: FleetView, time: ViewTime, { columns, rows }: ViewSize, paint: Paint): string[] {
+  const width = Math.max(1, columns - 1);
+  const footer = cutToWidth(footerOf(view, time), width);
+  // An empty line, the titles and the footer; a row of the terminal is left to what scrolls by above.
+  const room = rows - 4;
+  if (room < 1 || view.schedules.length === 0) return [footer];
+  const isWhole = view.schedules.length <= room;
+  const shown = isWhole ? view.schedules : mostWanted(view, time.now, room - 1);
+  const running = runningByAgent(view);
+  const cells = shown.map((schedule) => cellsOf(schedule, { view, time, running }));
+  const lines = tableLines(COLUMNS, cells, { width, paint });
+  const rest = view.schedules.length - shown.length;
+  if (rest > 0) lines.push(paint("dim", cutToWidth(`… and ${rest} more`, width)));
+  return ["", ...lines.map((line) => fitted(line, width)), paint("dim", footer)];
+}
+
+/** A table has columns that are never cut: where there is no room for those, its lines are, without their colours. */
+function fitted(line: string, width: number): string {
+  const text = stripVTControlCharacters(line);
+  return textWidth(text) <= width ? line : cutToWidth(text, width);
+}
+
+/** Where there is no room for all: what runs, and what runs next. */
+function mostWanted(view: FleetView, now: Date, count: number): readonly FleetSchedule[] {
+  const rank = (schedule: FleetSchedule): number =>
+    view.running.has(nameOf(schedule)) ? -Infinity : (nextRunOf(schedule, now)?.getTime() ?? Infinity);
+  const ranked = view.schedules.map((schedule) => ({ schedule, rank: rank(schedule) }));
+  ranked.sort((one, other) => (one.rank === other.rank ? 0 : one.rank - other.rank));
+  return ranked.slice(0, count).map(({ schedule }) => schedule);
+}
+
+function runningByAgent({ running }: FleetView): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { agent } of running.values()) counts.set(agent, (counts.get(agent) ?? 0) + 1);
+  return counts;
+}
+
+interface RowSurroundings {
+  readonly view: FleetView;
+  readonly time: ViewTime;
+  readonly running: ReadonlyMap<string, number>;
+}
+
+function cellsOf(schedule: FleetSchedule, { view, time, running }: RowSurroundings): Cell[] {
+  const { now, monotonicMs } = time;
+  const name = nameOf(schedule);
+  const job = view.running.get(name);
+  const standing = job === undefined ? standingOf(schedule, now) : "running";
+  const nextRunAt = job === undefined ? nextRunOf(schedule, now) : undefined;
+  const most = schedule.agentDefinition === undefined ? undefined : capacityOf(schedule.agentDefinition);
+  const load = { running: running.get(schedule.agent) ?? 0, most };
+  const status =
+    job === undefined
+      ? standing
+      : `${spinnerAt(monotonicMs)} ${standing} ${wholeSeconds(monotonicMs - job.startedMs)}`;
+  return [
+    name,
+    { text: status, style: STANDING_STYLES[standing] },
+    nextRunAt === undefined ? "-" : clockTime(nextRunAt, now),
+    nextRunAt === undefined ? "-" : countdown(nextRunAt.getTime() - now.getTime()),
+    lastCell(schedule, view, now),
+    job?.jobId ?? whyOf(schedule, { now, isSchedulerRunning: true, load }),
+  ];
+}
+
+function spinnerAt(monotonicMs: number): string {
+  return SPINNER[Math.floor(monotonicMs / SPIN_MS) % SPINNER.length] ?? "";
+}
+
+/** How the last run ended: as it was seen, else as the state remembers it. */
+function lastCell({ agent, schedule, state }: FleetSchedule, { last }: FleetView, now: Date): Cell {
+  const seen = last.get(nameOf({ agent, schedule }));
+  const endedMs = isoTimeMs(state.last_completed_at) ?? isoTimeMs(state.last_run_at);
+  const endedAt = seen?.endedAt ?? (endedMs === undefined ? undefined : new Date(endedMs));
+  if (endedAt === undefined) return "-";
+  const error = seen === undefined ? (state.last_error ?? undefined) : seen.error;
+  const status = seen?.status ?? (error === undefined ? "completed" : "failed");
+  const style: Style = status === "completed" ? "green" : "red";
+  const when = `${status} ${relativeTime(endedAt, now)}`;
+  return { text: error === undefined ? when : `${when}: ${error}`, style, short: when };
+}
+
+/** The time of day, with its date where that is another than today's. */
+function clockTime(at: Date, now: Date): string {
+  const [date = "", time = ""] = zonedTime(at).slice(0, "2026-03-01T13:00:00".length).split("T");
+  return zonedTime(now).startsWith(date) ? time : `${date.slice("2026-".length)} ${time}`;
+}
+
+/** Rounded up, so that it does not say 0 before its time. */
+function countdown(ms: number): string {
+  return ms <= 0 ? "now" : wholeSeconds(Math.ceil(ms / 1000) * 1000);
+}
+
+function wholeSeconds(ms: number): string {
+  return ms < 1000 ? "0s" : shortDuration(ms);
+}
+
+function footerOf(view: FleetView, { monotonicMs, now }: ViewTime): string {
+  const { schedules, running, finishedCount, failedCount, stopsAtMs } = view;
+  const jobs = `${finishedCount} done, ${failedCount} failed`;
+  if (stopsAtMs !== undefined) {
+    const left = Math.max(0, stopsAtMs - monotonicMs);
+    const wait = left > 0 ? `told to end in ${countdown(left)}` : "told to end";
+    return `Stopping: ${running.size} running, ${wait}. Ctrl-C again leaves at once.`;
+  }
+  const standings = schedules.map((schedule) => standingOf(schedule, now));
+  const others = (["failing", "paused", "disabled"] as const).flatMap((standing) => {
+    const count = standings.filter((one) => one === standing).length;
+    return count === 0 ? [] : [`, ${count} ${standing}`];
+  });
+  const what = `${counted(schedules.length, "schedule")}: ${running.size} running${others.join("")}`;
+  const up = wholeSeconds(monotonicMs - view.startedMs);
+  return oneLine(`${what} | jobs: ${jobs} | up ${up} | ${view.stateDir}`);
+}
