@@ -1,9 +1,16 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
+const sourceOf = (name: string): string => fileURLToPath(new URL("src/", import.meta.url)) + name;
+
 const config: ViteUserConfig = defineConfig({
-  // Examples import "rota" by name, as a user does; under test that is the source.
-  resolve: { alias: { rota: fileURLToPath(new URL("src/index.ts", import.meta.url)) } },
+  // The programs of the documentation import "rota" by name, as a user does; under test that is the source.
+  resolve: {
+    alias: [
+      { find: /^rota$/, replacement: sourceOf("index.ts") },
+      { find: /^rota\/(config|scheduler)$/, replacement: sourceOf("$1/index.ts") },
+    ],
+  },
   test: {
     include: ["__tests__/**/*.test.ts"],
     // Ends a test that hangs; a slow machine must not fail one that works.

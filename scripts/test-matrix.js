@@ -1,5 +1,5 @@
 /**
- * Runs the tests on each Node version Rota supports. The versions come from the npm registry as packages that hold the
+ * Runs the tests on each Node version Rota supports: all, or those that are named after it. The versions come from the npm registry as packages that hold the
  * bare binary, and are kept under node_modules/.cache.
  */
 import { execFileSync, spawnSync } from "node:child_process";
@@ -37,7 +37,10 @@ for (const version of VERSIONS) {
   const binary = install(version);
   const exact = execFileSync(binary, ["--version"], { encoding: "utf8" }).trim();
   console.log(`\nNode ${exact}`);
-  if (spawnSync(binary, [vitest, "run"], { cwd: root, stdio: "inherit" }).status !== 0) failed.push(exact);
+  if (
+    spawnSync(binary, [vitest, "run", ...process.argv.slice(2)], { cwd: root, stdio: "inherit" }).status !== 0
+  )
+    failed.push(exact);
 }
 console.log(
   failed.length === 0 ? `\nAll of ${VERSIONS.join(", ")} passed.` : `\nFailed on ${failed.join(", ")}.`,

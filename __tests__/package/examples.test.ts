@@ -1,55 +1,61 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { systemClock } from "../../src/clock.js";
+import { stateDirectory } from "../state/temporary-directory.js";
+import { FakeGitHub, REPO, TOKEN } from "../work-sources/github/fake-github.js";
+import { type Ended, runNode, type RunOptions } from "./run-node.js";
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
+const folder = fileURLToPath(new URL("../../examples/", import.meta.url));
 
-/** What a program prints, run as a user runs it but with "rota" being the source. */
-async function printedBy(file: string): Promise<string> {
-  const lines: string[] = [];
-  vi.spyOn(console, "log").mockImplementation((...words: unknown[]) => lines.push(words.join(" ")));
-  vi.spyOn(console, "info").mockImplementation(() => {});
-  await import(pathToFileURL(file).href);
-  return lines.join("\n");
+function example(name: string, options: Partial<RunOptions> = {}): Promise<Ended> {
+  return runNode([join(folder, name)], { cwd: stateDirectory(), ...options });
 }
 
-/** What the programs in a document print, all of them together. */
-async function printedByDocument(name: string): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), "rota-docs-"));
-  // What the programs make goes with them.
-  vi.stubEnv("TMPDIR", folder);
-  vi.spyOn(process, "cwd").mockReturnValue(folder);
-  const programs = readFileSync(join(root, name), "utf8").matchAll(/^```js\n(.*?)^```$/gms);
-  let printed = "";
-  try {
-    for (const [index, [, program = ""]] of [...programs].entries()) {
-      const file = join(folder, `${index}.js`);
-      writeFileSync(file, program);
-      printed += `${await printedBy(file)}\n`;
-    }
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-  return printed;
+/** What an example prints, which has to end well and to complain about nothing. */
+async function printedBy(name: string, options: Partial<RunOptions> = {}): Promise<readonly string[]> {
+  const { exitCode, out, err } = await example(name, options);
+  expect({ name, exitCode, err }).toEqual({ name, exitCode: 0, err: "" });
+  return out.trimEnd().split("\n");
 }
-
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.unstubAllEnvs();
-});
 
 describe("the examples", () => {
   it("are all known here", () => {
-    expect(readdirSync(join(root, "examples")).toSorted()).toEqual([
+    expect(readdirSync(folder).toSorted()).toEqual([
+      "agent-sdk.js",
       "clock-change-night.js",
-      "directory-work.js",
+      "cron-zones.js",
+      "embed.js",
+      "fleet",
+      "github-issues.js",
+      "http-hints.js",
+      "testing.test.js",
+      "work-queue.js",
+    ]);
+  });
+
+  it("embed is 15 lines at most, and the program that the README shows", async () => {
+    const program = readFileSync(join(folder, "embed.js"), "utf8");
+    expect(program.trimEnd().split("\n").length).toBeLessThanOrEqual(15);
+    expect(readFileSync(join(folder, "../README.md"), "utf8")).toContain(`\`\`\`js\n${program}\`\`\``);
+    expect(await printedBy("embed.js")).toContain("reader completed did: Read the news.");
+  });
+
+  it("cron-zones runs each office at nine of its own time, before and after the clocks change", async () => {
+    expect(await printedBy("cron-zones.js")).toEqual([
+      "2026-10-23T00:00:00.000Z good morning, tokyo",
+      "2026-10-23T08:00:00.000Z good morning, london",
+      "2026-10-23T13:00:00.000Z good morning, new york",
+      "2026-10-26T00:00:00.000Z good morning, tokyo",
+      "2026-10-26T09:00:00.000Z good morning, london",
+      "2026-10-26T13:00:00.000Z good morning, new york",
+      "London is next at 2026-10-27T09:00:00.000Z",
     ]);
   });
 
   it("clock-change-night runs each schedule at its time and says why", async () => {
-    const night = await printedBy(join(root, "examples/clock-change-night.js"));
+    const night = (await printedBy("clock-change-night.js")).join("\n");
     expect(night).toMatch(/^Sat, 20:00 GMT-5 {2}crawler {9}first-run$/m);
     expect(night).toMatch(/^Sat, 21:00 GMT-5 {2}inbox {11}ai-interval$/m);
     expect(night).toMatch(/^Sun, 03:00 GMT-4 {2}nightly-report {2}baseline-cron$/m); // 02:30 did not exist
@@ -58,8 +64,8 @@ describe("the examples", () => {
     expect(night).toContain("15 hours took no time at all.");
   });
 
-  it("directory-work takes work from a directory by a command, the most urgent first", async () => {
-    expect((await printedBy(join(root, "examples/directory-work.js"))).split("\n")).toEqual([
+  it("work-queue takes work from a directory by a command, the most urgent first", async () => {
+    expect(await printedBy("work-queue.js")).toEqual([
       "Fix the login: completed, did: Fix the login",
       "Solve the riddle: failed, The command exited with code 1.",
       "Mend a typo: completed, did: Mend a typo",
@@ -68,34 +74,91 @@ describe("the examples", () => {
       "failed/ riddle.md riddle.md.outcome.yaml",
     ]);
   });
-});
 
-describe("the programs in the documentation", () => {
-  it.each([
-    ["README.md", "reader completed did: Read the news.\n"],
-    ["docs/scheduler.md", "reader completed morning: Write the report.\n"],
-    ["docs/schedules.md", "\n"],
-    ["docs/plans.md", "\n"],
-    ["docs/state.md", "idle 2026-03-01T12:00:00Z\ncompleted read 12 pages\n"],
-    ["docs/fake-clock.md", "00:00 00:10 00:20\n00:00 00:15 00:30\n"],
-    ["docs/running-jobs.md", "completed done: say hello\nYou said: hello\n"],
-    ["docs/work-sources.md", "login.md,login.md.outcome.yaml\nFeed the cat working\ndone\n"],
-    ["docs/architecture.md", ""],
-  ])("of %s work when pasted", async (name, printed) => {
-    expect(await printedByDocument(name)).toBe(printed);
+  it("agent-sdk makes a result its summary, an error a failure, and every message a line", async () => {
+    const [hourly, daily, ...output] = await printedBy("agent-sdk.js");
+    expect(hourly).toBe("hourly completed Reviewed: the open changes");
+    expect(daily).toBe("daily failed I gave up.");
+    expect(output.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual([
+      "system",
+      "assistant",
+      "result",
+    ]);
   });
 
-  it("are all known here", () => {
-    expect(readdirSync(join(root, "docs")).toSorted()).toEqual([
-      "architecture.md",
-      "cli.md",
-      "fake-clock.md",
-      "plans.md",
-      "running-jobs.md",
-      "scheduler.md",
-      "schedules.md",
-      "state.md",
-      "work-sources.md",
+  it("http-hints asks again in a second while there is work, and then by its schedule", async () => {
+    expect(await printedBy("http-hints.js")).toEqual([
+      "2 waiting [first-run]",
+      "1 waiting [ai-interval]",
+      "0 waiting [ai-interval]",
+      "next by baseline-interval",
     ]);
+  });
+
+  it("testing passes as a test", async () => {
+    const { exitCode, out } = await runNode(["--test", join(folder, "testing.test.js")], {
+      cwd: stateDirectory(),
+    });
+    expect(exitCode).toBe(0);
+    expect(out).toMatch(/pass 2$/m);
+  });
+});
+
+describe("github-issues", () => {
+  it("answers and closes what is ready", async () => {
+    await using github = await FakeGitHub.start({ clock: systemClock });
+    github.addIssue({ title: "The gate squeaks" });
+    github.addIssue({ title: "Not ready", labels: [] });
+    const env = { GITHUB_TOKEN: TOKEN, GITHUB_REPOSITORY: REPO, GITHUB_API_URL: github.baseUrl };
+    expect(await printedBy("github-issues.js", { env })).toEqual([
+      expect.stringMatching(
+        /^The gate squeaks: completed, I read \d+ characters about "The gate squeaks"\.$/,
+      ),
+    ]);
+    expect([...github.issues.values()].map(({ state }) => state)).toEqual(["closed", "open"]);
+  });
+
+  it("says what it needs", async () => {
+    const { exitCode, err } = await example("github-issues.js", {
+      env: { GITHUB_TOKEN: "", GITHUB_REPOSITORY: "" },
+    });
+    expect(exitCode).toBe(1);
+    expect(err).toMatch(/^Set GITHUB_TOKEN, and GITHUB_REPOSITORY/);
+  });
+});
+
+describe("the fleet, which npm start runs,", () => {
+  const index = "fleet/index.js";
+
+  it("is what npm start runs", () => {
+    const { scripts } = JSON.parse(readFileSync(join(folder, "../package.json"), "utf8")) as {
+      scripts: Record<string, string>;
+    };
+    expect(scripts["start"]).toBe(`node examples/${index}`);
+  });
+
+  it("shows work of a command, a function and a directory, and ends by itself", async () => {
+    const lines = (await printedBy(index, { env: { FLEET_DIR: stateDirectory() } })).join("\n");
+    expect(lines).toMatch(/greeter {2}completed hello, I was told: Say hello\. \[first-run\]$/m);
+    expect(lines).toMatch(/counter {2}completed counted to 3 \[/);
+    const worked = Array.from(lines.matchAll(/worker {3}(.*) \[/g), ([, what]) => what);
+    expect(worked.filter((what) => what !== "completed no work")).toEqual([
+      "completed did: Fix the login",
+      "failed    The command exited with code 1.",
+      "completed did: Mend a typo",
+    ]);
+  });
+
+  it("stays with --stay until Ctrl-C, and then ends well", async () => {
+    let isTold = false;
+    const { exitCode, out, err } = await runNode([join(folder, index), "--stay"], {
+      cwd: stateDirectory(),
+      env: { FLEET_DIR: stateDirectory() },
+      onOutput: (text, child) => {
+        if (!isTold && text.includes("no work")) isTold = child.kill("SIGINT");
+      },
+    });
+    expect({ exitCode, err }).toEqual({ exitCode: 0, err: "" });
+    expect(out).toContain("Ctrl-C ends it.");
   });
 });

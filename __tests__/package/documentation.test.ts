@@ -1,0 +1,130 @@
+/** Every block of code in README and docs runs, compiles, or is read by what would read it; every link leads somewhere. */
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { parse } from "yaml";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { parseConfig } from "../../src/config/parse-config.js";
+import { readFleetState } from "../../src/state/state-functions.js";
+import { stateDirectory } from "../state/temporary-directory.js";
+import { anchorsOf, type Block, blocksOf, blocksOfAll, linksOf, PAGES, root } from "./pages.js";
+import { runNode } from "./run-node.js";
+
+/** What the programs of a page print, all of them together, with "rota" being the source. */
+async function printedBy(page: string): Promise<string> {
+  const folder = stateDirectory();
+  // What the programs make goes with them.
+  vi.stubEnv("TMPDIR", folder);
+  vi.spyOn(process, "cwd").mockReturnValue(folder);
+  const lines: string[] = [];
+  vi.spyOn(console, "log").mockImplementation((...words: unknown[]) => lines.push(words.join(" ")));
+  vi.spyOn(console, "info").mockImplementation(() => {});
+  for (const [index, { text }] of blocksOf(page, "js").entries()) {
+    const file = join(folder, `${index}.js`);
+    writeFileSync(file, text);
+    await import(pathToFileURL(file).href);
+  }
+  return lines.join("\n");
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+const PROGRAMS: readonly (readonly [page: string, printed: string])[] = [
+  ["README.md", "reader completed did: Read the news."],
+  ["docs/configuration.md", "completed hello world\nadded writer"],
+  ["docs/embedding.md", "reader completed morning: Write the report.\n00:00 00:10 00:20\n00:00 00:15 00:30"],
+  ["docs/runtimes.md", "completed done: say hello\nYou said: hello"],
+  ["docs/scheduling.md", "2026-03-01T12:10:00.000Z baseline-interval"],
+  ["docs/state.md", "idle 2026-03-01T12:00:00Z\ncompleted read 12 pages"],
+  ["docs/troubleshooting.md", "true"],
+  ["docs/work-sources.md", "login.md,login.md.outcome.yaml\nFeed the cat working\ndone"],
+];
+
+describe("the programs in the documentation", () => {
+  it.each(PROGRAMS)("of %s work when pasted", async (page, printed) => {
+    expect(await printedBy(page)).toBe(printed);
+  });
+
+  it("are all known here", () => {
+    const pages = PAGES.filter((page) => blocksOf(page, "js").length > 0);
+    expect(pages).toEqual(PROGRAMS.map(([page]) => page));
+  });
+
+  it("have the right types where they have types", async () => {
+    const folder = stateDirectory();
+    const blocks = blocksOfAll("ts");
+    expect(blocks.length).toBeGreaterThan(0);
+    for (const { at, text } of blocks) writeFileSync(join(folder, `${at.replaceAll(/\W/g, "-")}.ts`), text);
+    const source = (name: string): string[] => [join(root, "src", name)];
+    const compilerOptions = {
+      // Those of a careful user. How a library declares its exports is no business of a program's.
+      isolatedDeclarations: false,
+      declaration: false,
+      typeRoots: [join(root, "node_modules/@types")],
+      paths: { rota: source("index.ts"), "rota/config": source("config/index.ts") },
+    };
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+    writeFileSync(
+      join(folder, "tsconfig.json"),
+      JSON.stringify({ extends: join(root, "tsconfig.json"), include: ["*.ts"], compilerOptions }),
+    );
+    const compiler = join(root, "node_modules/typescript/bin/tsc");
+    const { exitCode, out } = await runNode([compiler, "--project", folder], { cwd: folder });
+    expect({ exitCode, out }).toEqual({ exitCode: 0, out: "" });
+  });
+});
+
+describe("the YAML in the documentation", () => {
+  /** As what it is: a state file, a fleet, or a part of an agent. */
+  async function read({ text }: Block): Promise<unknown> {
+    const folder = stateDirectory();
+    const file = join(folder, "rota.yaml");
+    const { agents } = parse(text, { uniqueKeys: false }) as { agents?: unknown };
+    if (agents !== undefined && !Array.isArray(agents)) {
+      writeFileSync(file, text);
+      const refuse = (line: string): void => {
+        throw new Error(line);
+      };
+      return readFleetState(file, { logger: { info: refuse, warn: refuse, error: refuse } });
+    }
+    const reader = join(folder, "agents/reader.yaml");
+    mkdirSync(dirname(reader));
+    writeFileSync(reader, "name: reader\nschedules: { nightly: { type: cron, cron: 0 3 * * * } }");
+    const part = `agents:\n  - name: part\n${text.replaceAll(/^(?=.)/gm, "    ")}`;
+    return parseConfig(agents === undefined ? part : text, { file, env: { API_TOKEN: "token" } });
+  }
+
+  it.each(blocksOfAll("yaml"))("at $at is read without complaint", async (block) => {
+    await expect(read(block)).resolves.toMatchObject({ agents: expect.anything() as unknown });
+  });
+});
+
+describe("the documentation", () => {
+  it("has blocks of languages only that are checked here, and text", () => {
+    const languages = new Set(blocksOfAll().map(({ language }) => language));
+    expect([...languages].toSorted()).toEqual(["ini", "js", "sh", "text", "ts", "yaml"]);
+  });
+
+  it("has every page in the list that the site shows", async () => {
+    const { default: site } = (await import(join(root, "site/.vitepress/config.js"))) as {
+      default: { themeConfig: { sidebar: { items: { link: string }[] }[] } };
+    };
+    const listed = site.themeConfig.sidebar.flatMap(({ items }) => items.map(({ link }) => link));
+    const pages = PAGES.filter((page) => page.startsWith("docs/"));
+    const links = pages.map((page) => page.replace(/^docs(.*?)(index)?\.md$/, "$1"));
+    expect(listed.toSorted()).toEqual([...links, "/api/"].toSorted());
+  });
+
+  it.each(PAGES)("leads somewhere with every link of %s", (page) => {
+    const dead = linksOf(page).filter((link) => {
+      const [path = "", anchor] = link.split("#");
+      const target = path === "" ? page : join(dirname(page), path);
+      if (!existsSync(join(root, target))) return true;
+      return anchor !== undefined && !anchorsOf(target).has(anchor);
+    });
+    expect(dead).toEqual([]);
+  });
+});

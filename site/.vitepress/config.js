@@ -1,0 +1,44 @@
+/** The site: the pages of docs/ and the API reference, which scripts/site.js puts together in pages/. */
+const page = (text, link) => ({ text, link });
+
+export default {
+  title: "Rota",
+  description: "An embeddable scheduler for herds of agents",
+  srcDir: "pages",
+  outDir: "dist",
+  cacheDir: ".cache",
+  cleanUrls: true,
+  // A dead link fails the build, which is the default; said here so that nobody takes it away by accident.
+  ignoreDeadLinks: false,
+  // The index of the search is one large chunk, and loaded only by who searches.
+  vite: { build: { chunkSizeWarningLimit: 2_000 } },
+  themeConfig: {
+    search: { provider: "local" },
+    outline: [2, 3],
+    sidebar: [
+      { items: [page("Start here", "/")] },
+      {
+        text: "Use it",
+        items: [
+          page("Scheduling", "/scheduling"),
+          page("Configuration", "/configuration"),
+          page("Running a fleet", "/running-a-fleet"),
+          page("Command line", "/cli"),
+          page("Runtimes", "/runtimes"),
+          page("Work sources", "/work-sources"),
+          page("State and monitoring", "/state"),
+          page("Embedding and testing", "/embedding"),
+          page("Troubleshooting", "/troubleshooting"),
+        ],
+      },
+      {
+        text: "Know it",
+        items: [
+          page("Guarantees", "/guarantees"),
+          page("Architecture", "/architecture"),
+          page("API reference", "/api/"),
+        ],
+      },
+    ],
+  },
+};
