@@ -117,6 +117,23 @@ const state: fc.Arbitrary<Partial<ScheduleState>> = fc.record(
 const draw = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
 describe("adopting a plan", () => {
+  it("keeps a hinted run that jitter put before the baseline", () => {
+    const daily = every("1d", { jitter: 10 });
+    const hinted = { hint: { next_run_at: at(800), expires_at: at(900) }, last_completed_at: at(-720) };
+    const late = adoptPlan({ now: NOW, schedule: daily, state: hinted, random: () => 0.9 });
+    expect(late?.plan).toMatchObject({ source: "ai-oneshot", nextRunAt: new Date(at(800)) });
+    const after = { ...hinted, ...late?.patch };
+    expect(adoptPlan({ now: NOW, schedule: daily, state: after, random: () => 0 })).toBeUndefined();
+  });
+
+  it("moves a hinted run whose hint has moved, also where jitter may put it before the baseline", () => {
+    const daily = every("1d", { jitter: 10 });
+    const moved = { next_run_at: at(800), expires_at: at(900) };
+    const found = planned(790, "ai-oneshot", { hint: moved, last_completed_at: at(-720) });
+    const { plan } = adoptPlan({ now: NOW, schedule: daily, state: found, random: () => 0.9 }) ?? {};
+    expect(plan?.nextRunAt).toEqual(new Date(at(800)));
+  });
+
   it("a second time changes nothing", () => {
     fc.assert(
       fc.property(schedule, state, draw, draw, (defined, found, first, second) => {

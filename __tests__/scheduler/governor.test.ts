@@ -53,6 +53,13 @@ describe("planNextRun for an interval", () => {
     expect(plan.nextRunAt).toEqual(at("00:25:00"));
   });
 
+  it("counts from that end also where jitter would reach beyond it", () => {
+    const state = { last_started_at: iso("00:00:00"), last_completed_at: iso("00:10:30") };
+    const jittery = { ...schedule, anchor: "start", jitter: 10 } as const;
+    const plan = planNextRun({ now: at("00:10:30"), schedule: jittery, state, random: () => 0.9 });
+    expect(plan.nextRunAt).toEqual(at("00:21:24"));
+  });
+
   it("is not held up by limits the first time", () => {
     const limited = { ...schedule, min_interval: "5m" };
     expect(planNextRun({ now: at("00:00:00"), schedule: limited, state: {} })).toEqual({

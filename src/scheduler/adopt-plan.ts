@@ -22,13 +22,23 @@ export function adoptPlan(input: AdoptionInput): Conclusion | undefined {
   if (state.next_run_source === "manual") return undefined;
   if (plannedMs <= now.getTime() && isSlotOf(schedule, state, plannedMs)) return undefined;
   // Jitter drawn before is as good as jitter drawn now.
-  const earliest = planAfter({ ...input, random: () => 0 }, {});
-  if (earliest.problem === undefined && earliest.plan?.source === state.next_run_source) {
-    if (earliest.plan?.nextRunAt.getTime() === plannedMs) return undefined;
-    const latest = planAfter({ ...input, random: () => 1 }, {});
-    if (isBetween(earliest.plan, plannedMs, latest.plan)) return undefined;
-  }
-  return planAfter(input, {});
+  const { plan: earliest, problem } = planAfter({ ...input, random: () => 0 }, {});
+  if (problem !== undefined) return planAfter(input, {});
+  const found = { nextRunAt: new Date(plannedMs), source: state.next_run_source };
+  if (isSame(found, earliest)) return undefined;
+  const { plan: latest } = planAfter({ ...input, random: () => 1 }, {});
+  const isDrawn = found.source === earliest?.source && isBetween(earliest, plannedMs, latest);
+  // Jitter may put the baseline behind a hinted time: then that is what was planned.
+  return isDrawn || isSame(found, latest) ? undefined : planAfter(input, {});
+}
+
+interface FoundPlan {
+  readonly nextRunAt: Date;
+  readonly source: ScheduleState["next_run_source"];
+}
+
+function isSame({ nextRunAt, source }: FoundPlan, plan: Plan | undefined): boolean {
+  return source === plan?.source && nextRunAt.getTime() === plan?.nextRunAt.getTime();
 }
 
 function isBetween(earliest: Plan | undefined, ms: number, latest: Plan | undefined): boolean {

@@ -70,7 +70,7 @@ function choose(nowMs: number, schedule: RecurringSchedule, state: KnownState, r
   const regular =
     intervalMs === undefined || firstRun
       ? baseline(nowMs, schedule, state, random)
-      : counted(nowMs, schedule, state, intervalMs, "ai-interval");
+      : counted(nowMs, schedule, state, { waitMs: intervalMs, source: "ai-interval" });
   return earlier(regular, oneShot(nowMs, state));
 }
 
@@ -81,13 +81,8 @@ function baseline(nowMs: number, schedule: RecurringSchedule, state: KnownState,
   if (state.completedMs === undefined) return { atMs: nowMs, source: "first-run" };
   const failures = (schedule.on_failure ?? "backoff") === "backoff" ? state.failures : 0;
   const waitMs = parseInterval(schedule.interval) * 2 ** Math.min(failures, MOST_DOUBLINGS);
-  return counted(
-    nowMs,
-    schedule,
-    state,
-    withJitter(waitMs, schedule.jitter ?? 0, random),
-    "baseline-interval",
-  );
+  const jitteredMs = withJitter(waitMs, schedule.jitter ?? 0, random);
+  return counted(nowMs, schedule, state, { waitMs, jitteredMs, source: "baseline-interval" });
 }
 
 /** A clock that was set back by up to a period repeats no time; one that was set back further was wrong before. */
@@ -101,20 +96,26 @@ function nextCronMs(nowMs: number, schedule: CronSchedule, { startedMs = -Infini
   return nextCronRun(expression, new Date(nowMs), schedule.timezone).getTime();
 }
 
-/** `waitMs` after what the schedule counts from; after now where that has passed or never was. */
+interface Wait {
+  readonly waitMs: number;
+  /** With the jitter that was drawn. @default waitMs */
+  readonly jitteredMs?: number | undefined;
+  readonly source: PlanSource;
+}
+
+/** A wait after what the schedule counts from, which no jitter decides; after now where that has passed or never was. */
 function counted(
   nowMs: number,
   schedule: RecurringSchedule,
   { completedMs = -Infinity, startedMs }: KnownState,
-  waitMs: number,
-  source: PlanSource,
+  { waitMs, jitteredMs = waitMs, source }: Wait,
 ): Candidate {
   const fromStart = schedule.type === "interval" && schedule.anchor === "start";
   const anchorMs =
     fromStart && startedMs !== undefined && startedMs + waitMs >= completedMs ? startedMs : completedMs;
   // An anchor in the future is a clock that was set back: waiting for it could take years.
-  const dueMs = Math.min(anchorMs, nowMs) + waitMs;
-  return dueMs < nowMs ? { atMs: nowMs + waitMs, source, fromNow: true } : { atMs: dueMs, source };
+  const dueMs = Math.min(anchorMs, nowMs) + jitteredMs;
+  return dueMs < nowMs ? { atMs: nowMs + jitteredMs, source, fromNow: true } : { atMs: dueMs, source };
 }
 
 /** A start at or after its time was the one run a `once` has, and so was missing it; an earlier one, by hand, was not. */
