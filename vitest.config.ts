@@ -13,6 +13,7 @@ const config: ViteUserConfig = defineConfig({
   },
   test: {
     include: ["__tests__/**/*.test.ts"],
+    globalSetup: ["__tests__/state/postgres/server.ts"],
     // Ends a test that hangs; a slow machine must not fail one that works.
     testTimeout: 60_000,
     coverage: {

@@ -1,7 +1,12 @@
 /** The errors of the state layer, one class per decision a caller can make. */
 import { RotaError } from "../errors.js";
 
-export type StateErrorCode = "INVALID_STATE" | "STATE_CLOSED" | "STATE_FILE" | "STATE_LOCKED";
+export type StateErrorCode =
+  | "INVALID_STATE"
+  | "STATE_CLOSED"
+  | "STATE_DATABASE"
+  | "STATE_FILE"
+  | "STATE_LOCKED";
 
 export class StateError extends RotaError<StateErrorCode> {}
 StateError.prototype.name = "StateError";

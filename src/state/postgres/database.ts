@@ -1,0 +1,125 @@
+/**
+ * The way to the database: a pool that is made when it is first needed, the schema's name in every statement, and
+ * which failures are worth another try. What is asked is decided elsewhere.
+ */
+import pg from "pg";
+import { messageOf, quote } from "../../errors.js";
+import type { Logger } from "../../logger.js";
+import { invalidState, StateError } from "../errors.js";
+
+export interface QueryAnswer {
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+  readonly rowCount: number | null;
+}
+
+/** A statement; one with a name is prepared once per connection. */
+export interface Query {
+  readonly text: string;
+  readonly name?: string | undefined;
+  readonly values?: readonly unknown[] | undefined;
+}
+
+/** What is needed of a connection of `pg`. */
+export interface PostgresClient {
+  query(query: { text: string; name?: string; values?: unknown[] }): Promise<QueryAnswer>;
+  on(event: "notification", listener: (message: { payload?: string | undefined }) => void): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "end", listener: () => void): unknown;
+  release(error?: Error | boolean): void;
+}
+
+/** What is needed of a `Pool` of `pg`. */
+export interface PostgresPool {
+  connect(): Promise<PostgresClient>;
+  query(query: { text: string; name?: string; values?: unknown[] }): Promise<QueryAnswer>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  end(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  readonly connectionString?: string | undefined;
+  readonly pool?: PostgresPool | undefined;
+  readonly schema: string;
+  readonly logger: Logger;
+}
+
+/** State, jobs, the heartbeat and the listener may be under way at once. */
+const MOST_CONNECTIONS = 6;
+const LONGEST_NAME = 63;
+
+export class Database {
+  /** As it stands in statements. */
+  readonly schema: string;
+  readonly schemaName: string;
+  readonly #options: DatabaseOptions;
+  #pool: PostgresPool | undefined;
+
+  constructor(options: DatabaseOptions) {
+    const { connectionString, pool, schema } = options;
+    if ((connectionString === undefined) === (pool === undefined))
+      throw invalidState("A PostgresStore needs a connectionString or a pool, and not both.");
+    if (schema === "" || schema.includes("\0") || Buffer.byteLength(schema) > LONGEST_NAME)
+      throw invalidState(`Invalid schema ${quote(schema)}: expected a name of 1 to ${LONGEST_NAME} bytes.`);
+    this.#options = options;
+    this.schemaName = schema;
+    this.schema = `"${schema.replaceAll('"', '""')}"`;
+  }
+
+  get pool(): PostgresPool {
+    const { pool, connectionString, logger } = this.#options;
+    if (pool !== undefined) return pool;
+    if (this.#pool === undefined) {
+      this.#pool = new pg.Pool({ connectionString, max: MOST_CONNECTIONS, allowExitOnIdle: true });
+      // Without a listener the end of an idle connection would end the process.
+      this.#pool.on("error", (error) => logger.debug?.(`A connection was lost: ${messageOf(error)}`));
+    }
+    return this.#pool;
+  }
+
+  /** Rejects with a StateError. */
+  async query({ text, name, values = [] }: Query): Promise<QueryAnswer["rows"]> {
+    const query = { text, values: [...values] };
+    try {
+      const { rows } = await this.pool.query(name === undefined ? query : { ...query, name });
+      return rows;
+    } catch (error) {
+      throw databaseError(error);
+    }
+  }
+
+  /** Ends the pool that was made here; a later query makes another. */
+  async close(): Promise<void> {
+    const pool = this.#pool;
+    this.#pool = undefined;
+    await pool?.end();
+  }
+}
+
+/** The database refused or could not be reached: nothing is known to have changed. */
+export class DatabaseError extends StateError {
+  /** PostgreSQL's own code; `undefined` when it could not be reached. */
+  readonly sqlState: string | undefined;
+
+  constructor(cause: unknown) {
+    super(`The database refused: ${messageOf(cause)}`, { code: "STATE_DATABASE", cause });
+    this.sqlState = sqlStateOf(cause);
+  }
+}
+DatabaseError.prototype.name = "DatabaseError";
+
+export function databaseError(cause: unknown): StateError {
+  return cause instanceof StateError ? cause : new DatabaseError(cause);
+}
+
+/** Another was faster: a row has another version by now, exists already, or was locked the other way round. */
+const CONFLICTS = new Set(["40001", "40P01", "23505"]);
+
+/** Whether the same decision may come out otherwise when it is taken again on what is there by now. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof DatabaseError && CONFLICTS.has(error.sqlState ?? "");
+}
+
+function sqlStateOf(error: unknown): string | undefined {
+  const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+}
