@@ -1,0 +1,48 @@
+import pg from "pg";
+import { describe, expect, inject, it, onTestFinished } from "vitest";
+import { migrate } from "../../../src/state/postgres/migrate.js";
+import { newSchema, sharedPool } from "./schema.js";
+
+const versionsOf = async (schema: string): Promise<unknown[]> =>
+  (await sharedPool().query(`select number from "${schema}".migrations order by number`)).rows;
+
+describe("migrating", () => {
+  it("makes the schema, once however often it is asked", async () => {
+    const schema = newSchema();
+    await migrate(sharedPool(), schema);
+    await migrate(sharedPool(), schema);
+    expect(await versionsOf(schema)).toEqual([{ number: 1 }]);
+  });
+
+  it("is done once when 50 connections ask at the same time", async () => {
+    const schema = newSchema();
+    const pool = new pg.Pool({ connectionString: inject("databaseUrl"), max: 50 });
+    onTestFinished(() => pool.end());
+    const asked = await Promise.allSettled(Array.from({ length: 50 }, () => migrate(pool, schema)));
+    expect(asked.filter(({ status }) => status === "rejected")).toEqual([]);
+    expect(await versionsOf(schema)).toEqual([{ number: 1 }]);
+  });
+
+  it("refuses a schema that is newer than it knows, and leaves it as it is", async () => {
+    const schema = newSchema();
+    await migrate(sharedPool(), schema);
+    await sharedPool().query(`insert into "${schema}".migrations (number) values (99)`);
+    await expect(migrate(sharedPool(), schema)).rejects.toMatchObject({
+      code: "STATE_DATABASE",
+      message: expect.stringContaining("has version 99") as string,
+    });
+    expect(await versionsOf(schema)).toEqual([{ number: 1 }, { number: 99 }]);
+  });
+
+  it("leaves nothing behind when it cannot be finished", async () => {
+    const schema = newSchema();
+    await sharedPool().query(`create schema "${schema}"; create table "${schema}".jobs (other integer)`);
+    await expect(migrate(sharedPool(), schema)).rejects.toMatchObject({ code: "STATE_DATABASE" });
+    const { rows } = await sharedPool().query("select tablename from pg_tables where schemaname = $1", [schema]);
+    expect(rows).toEqual([{ tablename: "jobs" }]);
+  });
+
+  it.each(["", "a".repeat(64), "a\0b", 'a"b', "a'b", "$$", "1a"])("refuses %j as the name of a schema", async (schema) => {
+    await expect(migrate(sharedPool(), schema)).rejects.toMatchObject({ code: "INVALID_STATE" });
+  });
+});

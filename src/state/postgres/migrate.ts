@@ -1,0 +1,92 @@
+/**
+ * Brings a schema up to date: numbered migrations, all that are missing in one transaction, under a lock that makes
+ * others wait and then find nothing left to do. A schema that is newer than this program is refused.
+ */
+import { messageOf, quote } from "../../errors.js";
+import { StateError } from "../errors.js";
+import { createClaimFunctions } from "./claim-functions.js";
+import { Database, databaseError, type PostgresClient, type PostgresPool } from "./database.js";
+import { processLogger } from "../../logger.js";
+import { createTables } from "./tables.js";
+import { createWriteFunctions } from "./write-functions.js";
+
+type Migration = (schema: string) => string;
+
+/** In order; a published one is never changed. Its number is its place, from 1. */
+const MIGRATIONS: readonly Migration[] = [
+  (schema) => createTables(schema) + createClaimFunctions(schema) + createWriteFunctions(schema),
+];
+
+export const SCHEMA_VERSION: number = MIGRATIONS.length;
+
+/** Makes the schema, or brings it up to date; does nothing when it is. */
+export async function migrate(pool: PostgresPool, schema = "rota"): Promise<void> {
+  await migrateDatabase(new Database({ pool, schema, logger: processLogger }));
+}
+
+export async function migrateDatabase(database: Database): Promise<void> {
+  if ((await versionOf(database)) === SCHEMA_VERSION) return;
+  let client: PostgresClient;
+  try {
+    client = await database.pool.connect();
+  } catch (error) {
+    throw databaseError(error);
+  }
+  let failure: unknown;
+  try {
+    await bringUpToDate(client, database);
+  } catch (error) {
+    failure = error;
+    throw databaseError(error);
+  } finally {
+    // A connection in the middle of a transaction is of no use to anybody.
+    client.release(failure !== undefined);
+  }
+}
+
+/** What the schema says of itself; 0 when there is none. Newer than this program is refused. */
+async function versionOf(database: Database): Promise<number> {
+  const found = await database.query({
+    text: "select to_regclass($1) is not null as found",
+    values: [`${database.schema}.migrations`],
+  });
+  if (found[0]?.["found"] !== true) return 0;
+  const [latest] = await database.query({
+    text: `select coalesce(max(number), 0)::int as number from ${database.schema}.migrations`,
+  });
+  return checkedVersion(Number(latest?.["number"]), database.schemaName);
+}
+
+async function bringUpToDate(client: PostgresClient, { schema, schemaName }: Database): Promise<void> {
+  const run = (text: string, values: unknown[] = []): ReturnType<PostgresClient["query"]> =>
+    client.query(values.length > 0 ? { text, values } : { text });
+  await run("begin");
+  await run("select pg_advisory_xact_lock(hashtext($1), 1)", [schemaName]);
+  await run(`create schema if not exists ${schema}`);
+  await run(
+    `create table if not exists ${schema}.migrations (number integer primary key, made_at timestamptz not null default now())`,
+  );
+  const { rows } = await run(`select coalesce(max(number), 0)::int as number from ${schema}.migrations`);
+  const version = checkedVersion(Number(rows[0]?.["number"]), schemaName);
+  for (const [index, migration] of MIGRATIONS.entries()) {
+    if (index < version) continue;
+    try {
+      await run(migration(schema));
+    } catch (error) {
+      throw new StateError(
+        `Could not bring schema ${quote(schemaName)} to version ${index + 1}: ${messageOf(error)}.`,
+        { code: "STATE_DATABASE", cause: error },
+      );
+    }
+    await run(`insert into ${schema}.migrations (number) values ($1)`, [index + 1]);
+  }
+  await run("commit");
+}
+
+function checkedVersion(version: number, schemaName: string): number {
+  if (version <= SCHEMA_VERSION) return version;
+  throw new StateError(
+    `Schema ${quote(schemaName)} has version ${version}, and this version of Rota knows it up to ${SCHEMA_VERSION}: update Rota.`,
+    { code: "STATE_DATABASE" },
+  );
+}
