@@ -1,21 +1,21 @@
 import pg from "pg";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { migrate } from "../../../src/state/postgres/migrate.js";
-import { newSchema, sharedPool } from "./schema.js";
+import { unmadeSchema, sharedPool } from "./schema.js";
 
 const versionsOf = async (schema: string): Promise<unknown[]> =>
   (await sharedPool().query(`select number from "${schema}".migrations order by number`)).rows;
 
 describe("migrating", () => {
   it("makes the schema, once however often it is asked", async () => {
-    const schema = newSchema();
+    const schema = unmadeSchema();
     await migrate(sharedPool(), schema);
     await migrate(sharedPool(), schema);
     expect(await versionsOf(schema)).toEqual([{ number: 1 }]);
   });
 
   it("is done once when 50 connections ask at the same time", async () => {
-    const schema = newSchema();
+    const schema = unmadeSchema();
     const pool = new pg.Pool({ connectionString: inject("databaseUrl"), max: 50 });
     onTestFinished(() => pool.end());
     const asked = await Promise.allSettled(Array.from({ length: 50 }, () => migrate(pool, schema)));
@@ -24,7 +24,7 @@ describe("migrating", () => {
   });
 
   it("refuses a schema that is newer than it knows, and leaves it as it is", async () => {
-    const schema = newSchema();
+    const schema = unmadeSchema();
     await migrate(sharedPool(), schema);
     await sharedPool().query(`insert into "${schema}".migrations (number) values (99)`);
     await expect(migrate(sharedPool(), schema)).rejects.toMatchObject({
@@ -35,7 +35,7 @@ describe("migrating", () => {
   });
 
   it("leaves nothing behind when it cannot be finished", async () => {
-    const schema = newSchema();
+    const schema = unmadeSchema();
     await sharedPool().query(`create schema "${schema}"; create table "${schema}".jobs (other integer)`);
     await expect(migrate(sharedPool(), schema)).rejects.toMatchObject({ code: "STATE_DATABASE" });
     const { rows } = await sharedPool().query("select tablename from pg_tables where schemaname = $1", [schema]);

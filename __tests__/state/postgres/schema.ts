@@ -1,9 +1,14 @@
 /** A schema of its own for a test, in the server that the run shares. */
 import pg from "pg";
-import { inject, onTestFinished } from "vitest";
+import { afterAll, inject, onTestFinished } from "vitest";
 import { randomToken } from "../../../src/random.js";
 
+/** Schemas that no test uses, with empty tables in them: making one takes ten times as long as emptying it. */
+const idle: string[] = [];
+const made: string[] = [];
 let shared: pg.Pool | undefined;
+
+const TABLES = ["nodes", "agents", "schedules", "changes", "jobs", "job_outputs"];
 
 /** One pool for all tests of a file; it does not keep the process. */
 export function sharedPool(): pg.Pool {
@@ -11,13 +16,34 @@ export function sharedPool(): pg.Pool {
   return shared;
 }
 
-/** A name that no other test has; the schema is gone at the end of the test. */
-export function newSchema(): string {
+/** The name of a schema that has never been made. */
+export function unmadeSchema(): string {
   const schema = `test_${randomToken()}`;
-  onTestFinished(() => dropSchema(schema));
+  made.push(schema);
   return schema;
 }
 
-export async function dropSchema(schema: string): Promise<void> {
-  await sharedPool().query(`drop schema if exists "${schema}" cascade`);
+/** A schema that no other test uses meanwhile, empty or not made yet. */
+export function newSchema(): string {
+  const schema = idle.pop() ?? unmadeSchema();
+  onTestFinished(async () => {
+    if (await isEmptied(schema)) idle.push(schema);
+  });
+  return schema;
 }
+
+async function isEmptied(schema: string): Promise<boolean> {
+  const tables = TABLES.map((table) => `"${schema}".${table}`).join(", ");
+  try {
+    await sharedPool().query(`truncate ${tables} restart identity cascade`);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+afterAll(async () => {
+  for (const schema of made) await sharedPool().query(`drop schema if exists "${schema}" cascade`);
+  await shared?.end();
+  shared = undefined;
+});

@@ -36,11 +36,20 @@ export interface PostgresPool {
   end(): Promise<void>;
 }
 
+/** Where statements go. */
+export interface Statements {
+  /** As it stands in their text. */
+  readonly schema: string;
+  readonly query: (query: Query) => Promise<QueryAnswer["rows"]>;
+}
+
 export interface DatabaseOptions {
   readonly connectionString?: string | undefined;
   readonly pool?: PostgresPool | undefined;
   readonly schema: string;
   readonly logger: Logger;
+  /** What has to be done before anything can be asked. */
+  readonly prepare?: ((database: Database) => Promise<void>) | undefined;
 }
 
 /** State, jobs, the heartbeat and the listener may be under way at once. */
@@ -48,12 +57,12 @@ const MOST_CONNECTIONS = 6;
 /** It stands in the text of functions, where no quoting would serve every name. */
 const SCHEMA_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 
-export class Database {
-  /** As it stands in statements. */
+export class Database implements Statements {
   readonly schema: string;
   readonly schemaName: string;
   readonly #options: DatabaseOptions;
   #pool: PostgresPool | undefined;
+  #prepared: Promise<void> | undefined;
 
   constructor(options: DatabaseOptions) {
     const { connectionString, pool, schema } = options;
@@ -80,7 +89,25 @@ export class Database {
   }
 
   /** Rejects with a StateError. */
-  async query({ text, name, values = [] }: Query): Promise<QueryAnswer["rows"]> {
+  readonly query = async (query: Query): Promise<QueryAnswer["rows"]> => {
+    await this.prepare();
+    return this.send(query);
+  };
+
+  /** What was prepared stays so; what could not be is tried again. */
+  async prepare(): Promise<void> {
+    this.#prepared ??= this.#options.prepare?.(this) ?? Promise.resolve();
+    const preparing = this.#prepared;
+    try {
+      await preparing;
+    } catch (error) {
+      if (this.#prepared === preparing) this.#prepared = undefined;
+      throw error;
+    }
+  }
+
+  /** As `query`, for who prepares. */
+  async send({ text, name, values = [] }: Query): Promise<QueryAnswer["rows"]> {
     const query = { text, values: [...values] };
     try {
       const { rows } = await this.pool.query(name === undefined ? query : { ...query, name });

@@ -46,12 +46,12 @@ export async function migrateDatabase(database: Database): Promise<void> {
 
 /** What the schema says of itself; 0 when there is none. Newer than this program is refused. */
 async function versionOf(database: Database): Promise<number> {
-  const found = await database.query({
+  const found = await database.send({
     text: "select to_regclass($1) is not null as found",
     values: [`${database.schema}.migrations`],
   });
   if (found[0]?.["found"] !== true) return 0;
-  const [latest] = await database.query({
+  const [latest] = await database.send({
     text: `select coalesce(max(number), 0)::int as number from ${database.schema}.migrations`,
   });
   return checkedVersion(Number(latest?.["number"]), database.schemaName);

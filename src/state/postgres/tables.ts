@@ -99,18 +99,17 @@ create table ${schema}.jobs (
 create index jobs_newest on ${schema}.jobs (started_at, number);
 create index jobs_of_agent on ${schema}.jobs (agent, started_at, number);
 create index jobs_of_schedule on ${schema}.jobs (schedule, started_at, number);
-create index jobs_open on ${schema}.jobs (started_at, number) where status = 'running';
-create index jobs_failed on ${schema}.jobs (status, started_at, number) where status not in ('running', 'completed');
+create index jobs_by_status on ${schema}.jobs (status, started_at, number);
 
 create table ${schema}.job_outputs (
   job_id text collate "C" primary key,
-  size bigint not null default 0,
   opened_at timestamptz not null default clock_timestamp()
 );
-create table ${schema}.job_output_chunks (
+create index job_outputs_oldest on ${schema}.job_outputs (opened_at);
+create table ${schema}.job_output_blocks (
   job_id text collate "C" not null references ${schema}.job_outputs on delete cascade,
-  position bigint not null,
+  block integer not null,
   bytes bytea not null,
-  primary key (job_id, position)
+  primary key (job_id, block)
 );
 `;

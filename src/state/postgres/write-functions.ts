@@ -30,12 +30,11 @@ end $$;
 create function ${schema}.add_states(
   in_agents text[], in_schedules text[], in_statuses text[], in_next_runs double precision[], in_sources text[],
   in_pauses double precision[], in_rests json[]
-) returns table (id bigint, agent text, schedule text) language sql as $$
+) returns void language sql as $$
   insert into ${schema}.schedules as s (agent, schedule, status, next_run_at, next_run_source, paused_until, rest)
   select w.agent, w.schedule, w.status, to_timestamp(w.next_run / 1000), w.source, to_timestamp(w.pause / 1000), w.rest
   from unnest(in_agents, in_schedules, in_statuses, in_next_runs, in_sources, in_pauses, in_rests)
     as w(agent, schedule, status, next_run, source, pause, rest)
-  returning s.id, s.agent, s.schedule
 $$;
 
 -- In the order of the commits: whoever has read up to one has read all before it.

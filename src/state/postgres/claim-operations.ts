@@ -1,0 +1,87 @@
+/** What ends claims: their outcome, their being given back, or the end of their lease. Each looks at its token first. */
+import { checkedPatch } from "../check-schedule.js";
+import { givenBack, interruption } from "../claim-rules.js";
+import type { PatchRule, StateDraft, StateOperation } from "../state-operation.js";
+import type { ScheduleStatePatch } from "../schedule-state.js";
+import type { ClaimEnd, ClaimToken } from "../state-store.js";
+import { wholeState } from "../whole-state.js";
+import type { RowDraft } from "./row-draft.js";
+import type { StateRow } from "./state-row.js";
+
+/** Ends those of the claims that are held; all of them or, where one cannot be decided, none. */
+export class EndClaims implements StateOperation {
+  readonly #ends: readonly ClaimEnd[];
+  readonly #toWrite: PatchRule;
+  #areHeld: readonly boolean[] = [];
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(ends: readonly ClaimEnd[], toWrite: PatchRule) {
+    this.#ends = ends;
+    this.#toWrite = toWrite;
+  }
+
+  apply(draft: StateDraft): void {
+    this.#failure = undefined;
+    const ended = new Set<string>();
+    try {
+      // A draft takes nothing back: all are decided before the first is made.
+      const patches = this.#ends.map((end) => this.#patchOf(draft, end, ended));
+      this.#areHeld = patches.map((patch) => patch !== undefined);
+      for (const [index, { claim }] of this.#ends.entries()) {
+        const patch = patches[index];
+        if (patch !== undefined) draft.patch(claim, patch);
+      }
+    } catch (error) {
+      this.#failure = { error };
+    }
+  }
+
+  /** Of each claim whether it was held. Throws what went wrong with one of them. */
+  requireDone(): readonly boolean[] {
+    if (this.#failure !== undefined) throw this.#failure.error;
+    return this.#areHeld;
+  }
+
+  #patchOf(draft: StateDraft, { claim, change }: ClaimEnd, ended: Set<string>): ScheduleStatePatch | undefined {
+    const state = draft.read(claim);
+    if (state.claim?.token !== claim.token || ended.has(claim.token)) return undefined;
+    ended.add(claim.token);
+    const decided = typeof change === "function" ? change(wholeState(state)) : change;
+    return this.#toWrite(state, checkedPatch(decided));
+  }
+}
+
+export interface LostClaim extends ClaimToken {
+  readonly jobId: string;
+}
+
+/** Ends claims that nobody will end: those of others as interrupted, our own as given back. */
+export class EndLost implements StateOperation {
+  readonly #rows: readonly StateRow[];
+  readonly #isOwn: (row: StateRow) => boolean;
+  readonly #now: () => Date;
+  #ended: LostClaim[] = [];
+
+  constructor(rows: readonly StateRow[], isOwn: (row: StateRow) => boolean, now: () => Date) {
+    this.#rows = rows;
+    this.#isOwn = isOwn;
+    this.#now = now;
+  }
+
+  apply(draft: StateDraft & Pick<RowDraft, "versionOf">): void {
+    this.#ended = [];
+    for (const row of this.#rows) {
+      const { agent, schedule, version, token } = row;
+      // Another version: it was renewed meanwhile, or somebody else has ended it.
+      if (token === undefined || draft.versionOf(row) !== version) continue;
+      const state = draft.read(row);
+      const jobId = state.claim?.job_id ?? "";
+      draft.patch(row, this.#isOwn(row) ? givenBack(state) : interruption(state, this.#now()));
+      this.#ended.push({ agent, schedule, token, jobId });
+    }
+  }
+
+  get ended(): readonly LostClaim[] {
+    return this.#ended;
+  }
+}

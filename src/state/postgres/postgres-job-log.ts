@@ -1,0 +1,204 @@
+/** The job log in tables: records that start or end at once share a statement, and old ones go in small batches. */
+import type { Clock } from "../../clock.js";
+import { messageOf } from "../../errors.js";
+import type { Logger } from "../../logger.js";
+import { type Random, systemRandom } from "../../random.js";
+import { GroupCommit } from "../group-commit.js";
+import { CappedOutput } from "../jobs/capped-output.js";
+import { dayOfJob, drawJobId, idTakenError, MOST_DRAWS, outputTakenError } from "../jobs/job-id.js";
+import {
+  DEFAULT_MAX_AGE_DAYS,
+  DEFAULT_MAX_JOBS,
+  DEFAULT_MAX_OUTPUT_BYTES,
+  type JobEnd,
+  type JobFilter,
+  type JobLog,
+  type JobOutcomeRecord,
+  type JobOutput,
+  type JobRecord,
+  type JobStart,
+  type NamedJob,
+  type NamedOutcome,
+  type NewJob,
+} from "../jobs/job-log.js";
+import { durationBetween, instantOr, jobRecord, newEnd, newStart } from "../jobs/job-record.js";
+import type { Statements } from "./database.js";
+import { closeJobs, type EndOfJob, insertJobs, readJob, removeOld, selectJob, selectJobs } from "./job-rows.js";
+import { BlockOutputBytes, createOutput, readWhole } from "./output-blocks.js";
+
+export interface PostgresJobLogOptions {
+  readonly database: Statements;
+  readonly clock: Pick<Clock, "now" | "monotonic">;
+  readonly logger: Logger;
+  readonly random?: Random | undefined;
+  /** How long a job is kept that has ended. @default 30 */
+  readonly maxAgeDays?: number | undefined;
+  /** Beyond this many, the oldest that have ended go. @default 10_000 */
+  readonly maxJobs?: number | undefined;
+  /** What is kept of one job's output. @default 1_000_000 */
+  readonly maxOutputBytes?: number | undefined;
+}
+
+/** What waits for a statement: several at once keep their order, and each hears what became of its own. */
+interface Entry<Item extends { readonly id: string }> {
+  readonly items: readonly Item[];
+  answers: readonly boolean[];
+}
+
+const DAY_MS = 86_400_000;
+const STARTS_BETWEEN_REMOVALS = 1_000;
+const REMOVED_AT_ONCE = 1_000;
+
+export class PostgresJobLog implements JobLog {
+  readonly #options: PostgresJobLogOptions;
+  readonly #starts: GroupCommit<Entry<JobStart>>;
+  readonly #ends: GroupCommit<Entry<EndOfJob>>;
+  readonly #startedMs = new Map<string, number>();
+  readonly #outputs = new Map<string, CappedOutput>();
+  #startsUntilRemoval = 0;
+  #removing: Promise<void> = Promise.resolve();
+
+  constructor(options: PostgresJobLogOptions) {
+    const { database } = options;
+    this.#options = options;
+    this.#starts = new GroupCommit((batch) =>
+      this.#send(batch, (starts) => insertJobs(database.schema, starts)),
+    );
+    this.#ends = new GroupCommit((batch) => this.#send(batch, (ends) => closeJobs(database.schema, ends)));
+  }
+
+  async start(job: NewJob): Promise<JobRecord> {
+    if (job.id !== undefined) dayOfJob(job.id);
+    const { clock, random = systemRandom } = this.#options;
+    const startedAt = instantOr(job.started_at, clock.now());
+    const draws = job.id === undefined ? MOST_DRAWS : 1;
+    let id = "";
+    for (let draw = 0; draw < draws; draw++) {
+      id = job.id ?? drawJobId(startedAt, random);
+      const start = newStart(job, id, startedAt);
+      const [isOpened] = await this.#open([start]);
+      if (isOpened === true) return jobRecord(start, undefined);
+    }
+    throw idTakenError(id, draws);
+  }
+
+  async startAll(jobs: readonly NamedJob[]): Promise<readonly boolean[]> {
+    const starts = jobs.map((job) => {
+      dayOfJob(job.id);
+      return newStart(job, job.id, instantOr(job.started_at, this.#options.clock.now()));
+    });
+    return this.#open(starts);
+  }
+
+  async finish(id: string, outcome: JobOutcomeRecord): Promise<boolean> {
+    const [isClosed] = await this.finishAll([{ ...outcome, id }]);
+    return isClosed === true;
+  }
+
+  async finishAll(outcomes: readonly NamedOutcome[]): Promise<readonly boolean[]> {
+    const ends = outcomes.map((outcome) => {
+      dayOfJob(outcome.id);
+      return newEnd(outcome, instantOr(outcome.finished_at, this.#options.clock.now()));
+    });
+    if (ends.length === 0) return [];
+    const items = await Promise.all(outcomes.map((outcome, index) => this.#measured(outcome, ends[index])));
+    const entry: Entry<EndOfJob> = { items: items.filter((item) => item !== undefined), answers: [] };
+    await this.#ends.add(entry);
+    for (const { id } of outcomes) this.#startedMs.delete(id);
+    return entry.answers;
+  }
+
+  async get(id: string): Promise<JobRecord | undefined> {
+    dayOfJob(id);
+    const { database } = this.#options;
+    const [row] = await database.query(selectJob(database.schema, id));
+    return row && readJob(row);
+  }
+
+  async list(filter: JobFilter = {}): Promise<readonly JobRecord[]> {
+    const { database } = this.#options;
+    const rows = await database.query(selectJobs(database.schema, filter));
+    return rows.flatMap((row) => readJob(row) ?? []);
+  }
+
+  async openOutput(id: string): Promise<JobOutput> {
+    dayOfJob(id);
+    const { database, maxOutputBytes = DEFAULT_MAX_OUTPUT_BYTES } = this.#options;
+    if (!(await createOutput(database, id))) throw outputTakenError(id);
+    const bytes = new BlockOutputBytes(database, id);
+    const output = new CappedOutput(bytes, maxOutputBytes, () => this.#outputs.delete(id));
+    this.#outputs.set(id, output);
+    return output;
+  }
+
+  async readOutput(id: string): Promise<string | undefined> {
+    dayOfJob(id);
+    const read = (): Promise<string | undefined> => readWhole(this.#options.database, id);
+    const output = this.#outputs.get(id);
+    return output === undefined ? read() : output.whenIdle(read);
+  }
+
+  /** Resolves when all outputs are closed and nothing is under way. */
+  async close(): Promise<void> {
+    await Promise.allSettled(Array.from(this.#outputs.values(), (output) => output.close()));
+    await Promise.all([this.#starts.settled(), this.#ends.settled(), this.#removing]);
+  }
+
+  /** Removes what is older than its age or more than its number; in small batches, so that nobody waits long. */
+  async removeOld(): Promise<void> {
+    const { database, clock, maxAgeDays = DEFAULT_MAX_AGE_DAYS, maxJobs = DEFAULT_MAX_JOBS } = this.#options;
+    const before = new Date(clock.now().getTime() - maxAgeDays * DAY_MS);
+    for (let removed = REMOVED_AT_ONCE; removed >= REMOVED_AT_ONCE;) {
+      const [row] = await database.query(removeOld(database.schema, before, maxJobs, REMOVED_AT_ONCE));
+      removed = Number(row?.["count"]);
+    }
+  }
+
+  async #open(starts: readonly JobStart[]): Promise<readonly boolean[]> {
+    if (starts.length === 0) return [];
+    const entry: Entry<JobStart> = { items: starts, answers: [] };
+    await this.#starts.add(entry);
+    const nowMs = this.#options.clock.monotonic();
+    for (const [index, { id }] of starts.entries())
+      if (entry.answers[index] === true) this.#startedMs.set(id, nowMs);
+    this.#removeNowAndThen(starts.length);
+    return entry.answers;
+  }
+
+  /** An end with its duration: by the clock that measures, where the job was started here. */
+  async #measured({ id, duration_ms }: NamedOutcome, end: JobEnd | undefined): Promise<EndOfJob | undefined> {
+    if (end === undefined) return undefined;
+    if (duration_ms !== undefined) return { id, end };
+    const startedMs = this.#startedMs.get(id);
+    if (startedMs !== undefined) {
+      const elapsedMs = Math.round(this.#options.clock.monotonic() - startedMs);
+      return { id, end: { ...end, duration_ms: elapsedMs } };
+    }
+    const record = await this.get(id);
+    if (record === undefined) return { id, end };
+    const elapsedMs = durationBetween(record.started_at, new Date(end.finished_at));
+    return { id, end: { ...end, duration_ms: elapsedMs } };
+  }
+
+  /** Whoever names an id first has it; the statement knows only each id once. */
+  async #send<Item extends { readonly id: string }>(
+    batch: readonly Entry<Item>[],
+    statement: (items: readonly Item[]) => ReturnType<typeof insertJobs>,
+  ): Promise<void> {
+    const first = new Map<string, Item>();
+    for (const item of batch.flatMap(({ items }) => items)) if (!first.has(item.id)) first.set(item.id, item);
+    const rows = await this.#options.database.query(statement([...first.values()]));
+    const done = new Set(rows.map(({ id }) => id));
+    for (const entry of batch)
+      entry.answers = entry.items.map((item) => done.has(item.id) && first.get(item.id) === item);
+  }
+
+  #removeNowAndThen(started: number): void {
+    this.#startsUntilRemoval -= started;
+    if (this.#startsUntilRemoval > 0) return;
+    this.#startsUntilRemoval = STARTS_BETWEEN_REMOVALS;
+    this.#removing = this.removeOld().catch((error: unknown) => {
+      this.#options.logger.warn(`Could not remove old jobs: ${messageOf(error)}`);
+    });
+  }
+}

@@ -1,0 +1,247 @@
+/**
+ * The store of many schedulers on many machines: PostgreSQL decides who claims what, by its own clock, and every write
+ * is fenced by what it was decided on. Only the end of a lease frees what another node runs.
+ */
+import type { Clock } from "../../clock.js";
+import { messageOf, quote } from "../../errors.js";
+import { type Logger, processLogger } from "../../logger.js";
+import { checkDefinition, checkKey, checkName } from "../check-schedule.js";
+import { completion, givenBack } from "../claim-rules.js";
+import { invalidState, StateError } from "../errors.js";
+import { OutsideListeners } from "../outside-listeners.js";
+import { ScheduleMap } from "../schedule-map.js";
+import type { ScheduleState } from "../schedule-state.js";
+import { ChangeOperation, checkedChange, decisionBy, type PatchRule } from "../state-operation.js";
+import type {
+  Claim,
+  ClaimEnd,
+  ClaimRefusal,
+  ClaimToken,
+  DueSlots,
+  OutsideChange,
+  ScheduleChange,
+  ScheduleDecision,
+  ScheduleDefinition,
+  ScheduleKey,
+  StateStore,
+} from "../state-store.js";
+import { DEFAULT_LEASE_MS } from "../store-base.js";
+import { wholeState } from "../whole-state.js";
+import { ClaimDesk } from "./claim-desk.js";
+import { ROW_COLUMNS } from "./claim-functions.js";
+import { EndClaims } from "./claim-operations.js";
+import { columnText } from "./column-text.js";
+import { Database, type PostgresPool } from "./database.js";
+import { migrateDatabase } from "./migrate.js";
+import { registerNode, signOff, writeDefinitions } from "./node.js";
+import { PostgresJobLog } from "./postgres-job-log.js";
+import { readRow } from "./state-row.js";
+import { StateWriter } from "./state-writer.js";
+import { StoreTime } from "./store-time.js";
+
+export interface PostgresStoreOptions {
+  /** Where the database is: "postgres://user:password@host:5432/database". This or a pool. */
+  readonly connectionString?: string | undefined;
+  /** A `Pool` of `pg`, which stays the caller's to end. */
+  readonly pool?: PostgresPool | undefined;
+  /** @default "rota" */
+  readonly schema?: string | undefined;
+  /** What others see this scheduler as. @default the host's name and the process id */
+  readonly nodeName?: string | undefined;
+  /**
+   * How long a claim lasts that is not renewed, in milliseconds.
+   * @default 30_000
+   */
+  readonly leaseMs?: number | undefined;
+  /** For tests: a clock to go by in place of the database's. */
+  readonly clock?: Clock | undefined;
+  /** @default warnings and errors become Node's process warnings */
+  readonly logger?: Logger | undefined;
+  /** What is kept of jobs, as the job log has it. */
+  readonly jobs?: { readonly maxAgeDays?: number; readonly maxJobs?: number; readonly maxOutputBytes?: number };
+}
+
+const asGivenBack: PatchRule = (state) => givenBack(state);
+
+export class PostgresStore implements StateStore {
+  readonly leaseMs: number;
+  readonly jobs: PostgresJobLog;
+  readonly #options: PostgresStoreOptions;
+  readonly #logger: Logger;
+  readonly #database: Database;
+  readonly #time: StoreTime;
+  readonly #writer: StateWriter;
+  readonly #desk: ClaimDesk;
+  readonly #listeners: OutsideListeners;
+  #definitions: readonly ScheduleDefinition[] = [];
+  #defined = new ScheduleMap<ScheduleDefinition>();
+  /** The id of this node while it is open. */
+  #node: string | undefined;
+
+  constructor(options: PostgresStoreOptions) {
+    const { connectionString, pool, schema = "rota", leaseMs = DEFAULT_LEASE_MS, clock } = options;
+    const logger = options.logger ?? processLogger;
+    this.leaseMs = leaseMs;
+    this.#options = options;
+    this.#logger = logger;
+    const database = new Database({ connectionString, pool, schema, logger, prepare: migrateDatabase });
+    this.#database = database;
+    const time = new StoreTime(clock);
+    this.#time = time;
+    this.jobs = new PostgresJobLog({ database, clock: time, logger, ...options.jobs });
+    const writer = new StateWriter(database, () => this.#node);
+    this.#writer = writer;
+    this.#desk = new ClaimDesk({ database, writer, time, jobs: this.jobs, logger, leaseMs });
+    this.#listeners = new OutsideListeners(logger);
+  }
+
+  async open(clock?: Clock): Promise<void> {
+    await this.#writer.alone(async () => {
+      if (this.#node !== undefined) return;
+      this.#time.adopt(clock);
+      const { id, now } = await registerNode(this.#database, this.#options.nodeName);
+      if (this.#time.isTheDatabases) this.#time.heard(now);
+      if (this.#definitions.length > 0) await writeDefinitions(this.#database, id, this.#definitions);
+      this.#node = id;
+    });
+  }
+
+  /** What cannot be said any more is found out by others when its leases end. */
+  async close(): Promise<void> {
+    await this.#writer.alone(async () => {
+      const node = this.#node;
+      this.#node = undefined;
+      try {
+        await this.jobs.close();
+        if (node !== undefined) {
+          await this.#desk.endOwn(node);
+          await signOff(this.#database, node);
+        }
+      } catch (error) {
+        this.#logger.warn(`Could not sign off: ${messageOf(error)}`);
+      }
+      await this.#database.close();
+    });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async define(definitions: readonly ScheduleDefinition[]): Promise<readonly ScheduleState[]> {
+    for (const definition of definitions) checkDefinition(definition);
+    const copies = definitions.map(({ agent, schedule, maxConcurrent }) => ({ agent, schedule, maxConcurrent }));
+    return this.#writer.alone(async () => {
+      if (this.#node !== undefined) await writeDefinitions(this.#database, this.#node, copies);
+      this.#definitions = copies;
+      this.#defined = new ScheduleMap();
+      for (const copy of copies) this.#defined.set(copy, copy);
+      return (await this.#writer.read(copies)).map(({ state }) => wholeState(state));
+    });
+  }
+
+  async read(key: ScheduleKey): Promise<ScheduleState> {
+    checkKey(key);
+    const [row] = await this.#writer.read([key]);
+    return wholeState(row?.state ?? {});
+  }
+
+  async list(agent: string): Promise<ReadonlyMap<string, ScheduleState>> {
+    checkName("agent", agent);
+    const { schema } = this.#database;
+    const rows = await this.#database.query({
+      text: `select ${ROW_COLUMNS} from ${schema}.schedules s where s.agent = $1 and s.rest is not null order by s.id`,
+      values: [columnText(agent)],
+    });
+    return new Map(rows.map(readRow).map(({ schedule, state }) => [schedule, wholeState(state)]));
+  }
+
+  async update(key: ScheduleKey, change: ScheduleChange): Promise<ScheduleState> {
+    checkKey(key);
+    const { agent, schedule } = key;
+    const operation = new ChangeOperation([{ agent, schedule }], decisionBy([checkedChange(change)]));
+    await this.#writer.commit({ keys: [{ agent, schedule }], operation, isTold: true });
+    const [state = {}] = operation.requireDone();
+    return wholeState(state);
+  }
+
+  async updateAll(keys: readonly ScheduleKey[], decide: ScheduleDecision): Promise<void> {
+    const checked = keys.map(({ agent, schedule }) => {
+      const key = { agent, schedule };
+      checkKey(key);
+      return key;
+    });
+    const operation = new ChangeOperation(checked, decide);
+    await this.#writer.commit({ keys: checked, operation, isTold: true });
+    operation.requireDone();
+  }
+
+  async claimDue(limit: number): Promise<DueSlots> {
+    if (!(limit >= 0)) throw invalidState(`Invalid limit ${quote(limit)}: expected a number from 0.`);
+    this.#requireNode();
+    return this.#writer.alone(async () => {
+      const { claims, skipped } = await this.#desk.claimDue(this.#requireNode(), limit);
+      return { claims, skipped };
+    });
+  }
+
+  /** Does nothing: a claim at its time is one round trip, and others could not see what was made ready here. */
+  async reserve(): Promise<void> {
+    this.#requireNode();
+  }
+
+  async claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
+    checkKey(key);
+    this.#requireNode();
+    return this.#writer.alone(async () => {
+      if (this.#defined.get(key) === undefined)
+        throw invalidState(
+          `${quote(key.agent)}/${quote(key.schedule)} is not defined, so it cannot be claimed.`,
+        );
+      return this.#desk.claim(this.#requireNode(), key);
+    });
+  }
+
+  async renew(claim: ClaimToken): Promise<boolean> {
+    this.#requireNode();
+    return this.#desk.renew(claim);
+  }
+
+  async complete(claim: ClaimToken, change: ScheduleChange): Promise<boolean> {
+    const [isHeld] = await this.#endAll([{ claim, change }], completion);
+    return isHeld === true;
+  }
+
+  completeAll(ends: readonly ClaimEnd[]): Promise<readonly boolean[]> {
+    return this.#endAll(ends, completion);
+  }
+
+  async release(claim: ClaimToken): Promise<boolean> {
+    const [isHeld] = await this.#endAll([{ claim, change: {} }], asGivenBack);
+    return isHeld === true;
+  }
+
+  async nextDueAt(lookedAt?: Date): Promise<Date | undefined> {
+    const node = this.#node;
+    return node === undefined ? undefined : this.#desk.nextDueAt(node, lookedAt);
+  }
+
+  onChange(listener: (changes: readonly OutsideChange[]) => void): () => void {
+    return this.#listeners.add(listener);
+  }
+
+  async #endAll(ends: readonly ClaimEnd[], toWrite: PatchRule): Promise<readonly boolean[]> {
+    const checked = ends.map(({ claim, change }) => ({ claim, change: checkedChange(change) }));
+    this.#requireNode();
+    if (checked.length === 0) return [];
+    const operation = new EndClaims(checked, toWrite);
+    await this.#writer.commit({ keys: checked.map(({ claim }) => claim), operation, isTold: false });
+    return operation.requireDone();
+  }
+
+  #requireNode(): string {
+    if (this.#node === undefined)
+      throw new StateError("The store is not open: call open() first.", { code: "STATE_CLOSED" });
+    return this.#node;
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * Makes changes to states durable, those that wait for one write together in the next. Nothing is locked while it is
+ * decided: rows are written only if they are still what was read, else all is decided again.
+ */
+import { ScheduleMap } from "../schedule-map.js";
+import type { StateDraft } from "../state-operation.js";
+import type { ScheduleKey } from "../state-store.js";
+import { Turns } from "../../turns.js";
+import { ROW_COLUMNS } from "./claim-functions.js";
+import { columnText } from "./column-text.js";
+import { type Database, isConflict } from "./database.js";
+import { type ChangedRow, changeOf, RowDraft } from "./row-draft.js";
+import { keyColumns, noRow, readRow, rowValues, type StateRow } from "./state-row.js";
+
+export interface StateTask {
+  readonly keys: readonly ScheduleKey[];
+  /** May be asked again, on another draft. */
+  readonly operation: { apply(draft: StateDraft & Pick<RowDraft, "versionOf">): void };
+  /** Who is to hear of it: nobody of what every job does, the nodes of what was asked of one. */
+  readonly isTold: boolean;
+}
+
+interface Batch {
+  readonly tasks: StateTask[];
+  readonly written: Promise<void>;
+}
+
+/** So many decisions in vain mean that something is wrong with more than the moment. */
+const MOST_TRIES = 100;
+
+export class StateWriter {
+  readonly #database: Database;
+  /** Who changes states: a node, or somebody who is none. */
+  readonly #node: () => string | undefined;
+  readonly #turns = new Turns();
+  /** Takes what comes until its turn has come. */
+  #next: Batch | undefined;
+  /** The rows of claims that are held here, as they were last known. */
+  readonly #known = new ScheduleMap<StateRow>();
+
+  constructor(database: Database, node: () => string | undefined) {
+    this.#database = database;
+    this.#node = node;
+  }
+
+  /** Resolves when the changes are durable; all are made in the order of the calls. */
+  commit(task: StateTask): Promise<void> {
+    if (this.#next === undefined) {
+      const tasks: StateTask[] = [];
+      const written = this.#turns.take(() => {
+        if (this.#next?.tasks === tasks) this.#next = undefined;
+        return this.write(tasks);
+      });
+      this.#next = { tasks, written };
+    }
+    this.#next.tasks.push(task);
+    return this.#next.written;
+  }
+
+  /** Acts when all before it has been written, and before anything that is called later. */
+  alone<Result>(act: () => Promise<Result>): Promise<Result> {
+    this.#next = undefined;
+    return this.#turns.take(act);
+  }
+
+  /** Takes note of rows as they are now, so that what is decided on them next need not read them. */
+  note(rows: Iterable<StateRow>): void {
+    for (const row of rows) this.#known.set(row, row);
+  }
+
+  /** As `note`, for one of which only the version is another. */
+  noteVersion(key: ScheduleKey, version: number): void {
+    const row = this.#known.get(key);
+    if (row?.version === version - 1) this.#known.set(key, { ...row, version });
+  }
+
+  /** The rows of these schedules; of one that has none, an empty one. */
+  async read(keys: readonly ScheduleKey[]): Promise<readonly StateRow[]> {
+    const { schema } = this.#database;
+    const answer = await this.#database.query({
+      name: `${schema}.read`,
+      text: `select ${ROW_COLUMNS} from unnest($1::text[], $2::text[]) as k(agent, schedule)
+        join ${schema}.schedules s on s.agent = k.agent and s.schedule = k.schedule`,
+      values: keyColumns(keys),
+    });
+    const found = new ScheduleMap<StateRow>();
+    for (const fields of answer) {
+      const row = readRow(fields);
+      found.set(row, row);
+    }
+    return keys.map((key) => found.get(key) ?? noRow(key));
+  }
+
+  /** To be called by who acts alone. */
+  async write(tasks: readonly StateTask[]): Promise<void> {
+    const keys = tasks.flatMap((task) => task.keys);
+    const isTold = tasks.some((task) => task.isTold);
+    let rows = this.#allKnown(keys) ?? (await this.read(keys));
+    for (let tries = 1; ; tries++) {
+      const draft = new RowDraft(rows);
+      for (const { operation } of tasks) operation.apply(draft);
+      const changed = draft.changed();
+      try {
+        if (changed.length > 0) await this.#send(changed, isTold);
+        this.#noteWritten(changed);
+        return;
+      } catch (error) {
+        for (const key of keys) this.#known.delete(key);
+        if (!isConflict(error) || tries >= MOST_TRIES) throw error;
+        rows = await this.read(keys);
+      }
+    }
+  }
+
+  #allKnown(keys: readonly ScheduleKey[]): readonly StateRow[] | undefined {
+    const rows: StateRow[] = [];
+    for (const key of keys) {
+      const row = this.#known.get(key);
+      if (row === undefined) return undefined;
+      rows.push(row);
+    }
+    return rows;
+  }
+
+  #noteWritten(changed: readonly ChangedRow[]): void {
+    for (const { row, state, keepsClaim } of changed) {
+      if (keepsClaim && this.#known.get(row) !== undefined)
+        this.#known.set(row, { ...row, state, version: row.version + 1 });
+      else this.#known.delete(row);
+    }
+  }
+
+  /** One statement, so that all of it is made or nothing. */
+  async #send(changed: readonly ChangedRow[], isTold: boolean): Promise<void> {
+    const { schema, schemaName } = this.#database;
+    const parts: string[] = [];
+    const values: unknown[] = [];
+    const call = (name: string, parameters: readonly unknown[]): void => {
+      const places = parameters.map((_, index) => `$${values.length + index + 1}`);
+      parts.push(`${name}(${places.join(", ")})`);
+      values.push(...parameters);
+    };
+    const byId = (a: ChangedRow, b: ChangedRow): number => Number(a.row.id) - Number(b.row.id);
+    // In one order everywhere, so that no two wait for each other.
+    const written = changed.filter(({ row }) => row.id !== undefined).toSorted(byId);
+    if (written.length > 0) call(`${schema}.write_states`, writeParameters(written));
+    const added = changed.filter(({ row }) => row.id === undefined);
+    if (added.length > 0) call(`${schema}.add_states`, addParameters(added));
+    if (isTold) {
+      const node = this.#node();
+      if (node === undefined) call(`${schema}.tell_change`, tellParameters(changed));
+      call("pg_notify", [schemaName, node ?? ""]);
+    }
+    const name = `${schema}.write ${written.length > 0} ${added.length > 0} ${isTold && this.#node() === undefined} ${isTold}`;
+    await this.#database.query({ name, text: `select ${parts.join(", ")}`, values });
+  }
+}
+
+function writeParameters(changed: readonly ChangedRow[]): unknown[] {
+  const values = changed.map(({ state }) => rowValues(state));
+  return [
+    changed.map(({ row }) => row.id),
+    changed.map(({ row }) => row.version),
+    values.map(({ status }) => status),
+    values.map(({ nextRunMs }) => nextRunMs),
+    values.map(({ source }) => source),
+    values.map(({ pauseMs }) => pauseMs),
+    changed.map(({ keepsClaim }) => keepsClaim),
+    values.map(({ rest }) => rest),
+  ];
+}
+
+function addParameters(changed: readonly ChangedRow[]): unknown[] {
+  const values = changed.map(({ state }) => rowValues(state));
+  return [
+    ...keyColumns(changed.map(({ row }) => row)),
+    values.map(({ status }) => status),
+    values.map(({ nextRunMs }) => nextRunMs),
+    values.map(({ source }) => source),
+    values.map(({ pauseMs }) => pauseMs),
+    values.map(({ rest }) => rest),
+  ];
+}
+
+function tellParameters(changed: readonly ChangedRow[]): unknown[] {
+  const changes = changed.map(changeOf);
+  const keys = changes.map((change) => change.keys.map(columnText));
+  return [...keyColumns(changes), JSON.stringify(keys)];
+}
