@@ -38,11 +38,16 @@ describe("migrating", () => {
     const schema = unmadeSchema();
     await sharedPool().query(`create schema "${schema}"; create table "${schema}".jobs (other integer)`);
     await expect(migrate(sharedPool(), schema)).rejects.toMatchObject({ code: "STATE_DATABASE" });
-    const { rows } = await sharedPool().query("select tablename from pg_tables where schemaname = $1", [schema]);
+    const { rows } = await sharedPool().query("select tablename from pg_tables where schemaname = $1", [
+      schema,
+    ]);
     expect(rows).toEqual([{ tablename: "jobs" }]);
   });
 
-  it.each(["", "a".repeat(64), "a\0b", 'a"b', "a'b", "$$", "1a"])("refuses %j as the name of a schema", async (schema) => {
-    await expect(migrate(sharedPool(), schema)).rejects.toMatchObject({ code: "INVALID_STATE" });
-  });
+  it.each(["", "a".repeat(64), "a\0b", 'a"b', "a'b", "$$", "1a"])(
+    "refuses %j as the name of a schema",
+    async (schema) => {
+      await expect(migrate(sharedPool(), schema)).rejects.toMatchObject({ code: "INVALID_STATE" });
+    },
+  );
 });

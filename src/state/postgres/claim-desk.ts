@@ -146,7 +146,12 @@ export class ClaimDesk {
           from unnest($1::text[], $2::text[], $3::text[]) as c(agent, schedule, token)
           where s.agent = c.agent and s.schedule = c.schedule and s.token = c.token
           returning s.agent, s.schedule, s.token, s.version`,
-        values: [...keyColumns(claims), claims.map(({ token }) => token), time.parameters.leaseNow, this.#lease],
+        values: [
+          ...keyColumns(claims),
+          claims.map(({ token }) => token),
+          time.parameters.leaseNow,
+          this.#lease,
+        ],
       });
     const rows = await renew().catch((error: unknown) => {
       if (isConflict(error)) return renew();

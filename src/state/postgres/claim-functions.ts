@@ -29,11 +29,19 @@ const ROW_TYPES = COLUMNS.map(([name, type]) => `${name} ${type}`).join(", ");
 
 const NOW = "date_trunc('milliseconds', clock_timestamp())";
 
+/** How many ids a day has, and a step that shares no factor with it: every number makes another, and they scatter. */
+const IDS = 36 ** 6;
+const STEP = 1_327_217_887;
+
+/** The ids of so many jobs that start now. No two are the same, on whatever node, until all of a day are used up. */
+const jobIds = (schema: string, count: string): string => `array(
+    select 'job-' || to_char(v_now at time zone 'UTC', 'YYYY-MM-DD') || '-' || ${[5, 4, 3, 2, 1, 0].map((place) => `substr('0123456789abcdefghijklmnopqrstuvwxyz', (n / ${36 ** place} % 36)::integer + 1, 1)`).join(" || ")}
+    from (select nextval('${schema}.job_number') % ${IDS} * ${STEP} % ${IDS} as n from generate_series(1, ${count}) offset 0) as drawn)`;
+
 /** What a claim writes, with the node's parameters in scope. */
-const claimed = (schema: string, slot: string, source: string): string => `
+const claimed = (slot: string, source: string, jobId: string): string => `
     status = 'running', version = s.version + 1, seen_at = coalesce(least(s.seen_at, v_now), v_now),
-    token = replace(gen_random_uuid()::text, '-', ''), slot = ${slot}, source = ${source}, claimed_at = v_now,
-    job_id = ${schema}.job_id(v_now, nextval('${schema}.job_number')),
+    token = v_token || s.id, slot = ${slot}, source = ${source}, claimed_at = v_now, job_id = ${jobId},
     owner = in_node, lease_until = v_lease_now + in_lease, rest = coalesce(s.rest, '{}')`;
 
 /** How many more jobs agent `a` may have. Whoever asks has locked it, so that nobody else claims meanwhile. */
@@ -61,6 +69,8 @@ create function ${schema}.claim_due(
 declare
   v_now timestamptz := coalesce(in_now, ${NOW});
   v_lease_now timestamptz := coalesce(in_lease_now, clock_timestamp());
+  -- Whatever is claimed by this call has a token that nothing else has.
+  v_token text := replace(gen_random_uuid()::text, '-', '') || '-';
   v_left integer := in_limit;
   v_tids tid[];
   v_ids bigint[];
@@ -73,7 +83,7 @@ declare
 begin
   if not in_past_expired then
     return query select 'expired', ${ROW_COLUMNS} from ${schema}.schedules s
-      where s.token is not null and s.lease_until <= v_lease_now order by s.lease_until limit 1000;
+      where s.lease_until <= v_lease_now order by s.lease_until limit 1000;
     if found then return; end if;
   end if;
   for i in 1..100 loop
@@ -114,8 +124,9 @@ begin
       array_agg(tid) filter (where place > free and is_fresh)
       into v_chosen, v_waiting from ordered;
     if v_chosen is not null then
-      return query update ${schema}.schedules s set ${claimed(schema, "s.next_run_at", "s.next_run_source")}
-        where s.ctid = any(v_chosen) returning 'claim', ${ROW_COLUMNS};
+      return query update ${schema}.schedules s set ${claimed("s.next_run_at", "s.next_run_source", "c.job_id")}
+        from unnest(v_chosen, ${jobIds(schema, "cardinality(v_chosen)")}) as c(tid, job_id)
+        where s.ctid = c.tid returning 'claim', ${ROW_COLUMNS};
       v_left := v_left - cardinality(v_chosen);
     end if;
     if v_waiting is not null then
@@ -136,19 +147,21 @@ create function ${schema}.claim_one(
 declare
   v_now timestamptz := coalesce(in_now, ${NOW});
   v_lease_now timestamptz := coalesce(in_lease_now, clock_timestamp());
+  v_token text := replace(gen_random_uuid()::text, '-', '') || '-';
+  v_job_ids text[] := ${jobIds(schema, "1")};
   v_status text;
-  v_token text;
+  v_held_by text;
   v_free bigint;
   v_refusal text;
 begin
-  select s.status, s.token into v_status, v_token from ${schema}.schedules s
+  select s.status, s.token into v_status, v_held_by from ${schema}.schedules s
     where s.agent = in_agent and s.schedule = in_schedule for update;
   perform from ${schema}.agents a where a.name = in_agent for update;
   select ${freeOf(schema)} into v_free from ${schema}.agents a where a.name = in_agent;
-  v_refusal := case when v_status = 'disabled' then 'disabled' when v_token is not null then 'already_running'
+  v_refusal := case when v_status = 'disabled' then 'disabled' when v_held_by is not null then 'already_running'
     when v_free <= 0 then 'at_capacity' end;
   if v_refusal is null then
-    return query update ${schema}.schedules s set ${claimed(schema, "v_now", "'manual'")}
+    return query update ${schema}.schedules s set ${claimed("v_now", "'manual'", "v_job_ids[1]")}
       where s.agent = in_agent and s.schedule = in_schedule returning 'claim', ${ROW_COLUMNS};
   else
     return query select v_refusal, ${ROW_COLUMNS} from ${schema}.schedules s

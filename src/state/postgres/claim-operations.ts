@@ -42,7 +42,11 @@ export class EndClaims implements StateOperation {
     return this.#areHeld;
   }
 
-  #patchOf(draft: StateDraft, { claim, change }: ClaimEnd, ended: Set<string>): ScheduleStatePatch | undefined {
+  #patchOf(
+    draft: StateDraft,
+    { claim, change }: ClaimEnd,
+    ended: Set<string>,
+  ): ScheduleStatePatch | undefined {
     const state = draft.read(claim);
     if (state.claim?.token !== claim.token || ended.has(claim.token)) return undefined;
     ended.add(claim.token);

@@ -52,6 +52,7 @@ export interface DatabaseOptions {
   readonly prepare?: ((database: Database) => Promise<void>) | undefined;
 }
 
+const heardPools = new WeakSet<PostgresPool>();
 /** State, jobs, the heartbeat and the listener may be under way at once. */
 const MOST_CONNECTIONS = 6;
 /** It stands in the text of functions, where no quoting would serve every name. */
@@ -75,17 +76,25 @@ export class Database implements Statements {
     this.#options = options;
     this.schemaName = schema;
     this.schema = `"${schema}"`;
+    if (pool !== undefined) this.#listenTo(pool);
   }
 
   get pool(): PostgresPool {
-    const { pool, connectionString, logger } = this.#options;
+    const { pool, connectionString } = this.#options;
     if (pool !== undefined) return pool;
     if (this.#pool === undefined) {
       this.#pool = new pg.Pool({ connectionString, max: MOST_CONNECTIONS, allowExitOnIdle: true });
-      // Without a listener the end of an idle connection would end the process.
-      this.#pool.on("error", (error) => logger.debug?.(`A connection was lost: ${messageOf(error)}`));
+      this.#listenTo(this.#pool);
     }
     return this.#pool;
+  }
+
+  /** Without a listener the end of an idle connection would end the process. One is enough, of many stores. */
+  #listenTo(pool: PostgresPool): void {
+    if (heardPools.has(pool)) return;
+    heardPools.add(pool);
+    const { logger } = this.#options;
+    pool.on("error", (error) => logger.debug?.(`A connection was lost: ${messageOf(error)}`));
   }
 
   /** Rejects with a StateError. */

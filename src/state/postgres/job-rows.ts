@@ -1,7 +1,13 @@
 /** Jobs as rows: what is asked of the table. Columns are for searching; what a record says is in its two documents. */
 import type { Fields } from "../../fields.js";
 import { isoTimeMs } from "../../iso-time.js";
-import { DEFAULT_LIST_LIMIT, type JobEnd, type JobFilter, type JobRecord, type JobStart } from "../jobs/job-log.js";
+import {
+  DEFAULT_LIST_LIMIT,
+  type JobEnd,
+  type JobFilter,
+  type JobRecord,
+  type JobStart,
+} from "../jobs/job-log.js";
 import { jobRecord, storedEnd, storedStart } from "../jobs/job-record.js";
 import { columnText } from "./column-text.js";
 import type { Query } from "./database.js";

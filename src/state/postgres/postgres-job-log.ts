@@ -23,7 +23,15 @@ import {
 } from "../jobs/job-log.js";
 import { durationBetween, instantOr, jobRecord, newEnd, newStart } from "../jobs/job-record.js";
 import type { Statements } from "./database.js";
-import { closeJobs, type EndOfJob, insertJobs, readJob, removeOld, selectJob, selectJobs } from "./job-rows.js";
+import {
+  closeJobs,
+  type EndOfJob,
+  insertJobs,
+  readJob,
+  removeOld,
+  selectJob,
+  selectJobs,
+} from "./job-rows.js";
 import { BlockOutputBytes, createOutput, readWhole } from "./output-blocks.js";
 
 export interface PostgresJobLogOptions {

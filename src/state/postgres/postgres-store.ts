@@ -58,7 +58,11 @@ export interface PostgresStoreOptions {
   /** @default warnings and errors become Node's process warnings */
   readonly logger?: Logger | undefined;
   /** What is kept of jobs, as the job log has it. */
-  readonly jobs?: { readonly maxAgeDays?: number; readonly maxJobs?: number; readonly maxOutputBytes?: number };
+  readonly jobs?: {
+    readonly maxAgeDays?: number;
+    readonly maxJobs?: number;
+    readonly maxOutputBytes?: number;
+  };
 }
 
 const asGivenBack: PatchRule = (state) => givenBack(state);
@@ -130,7 +134,11 @@ export class PostgresStore implements StateStore {
 
   async define(definitions: readonly ScheduleDefinition[]): Promise<readonly ScheduleState[]> {
     for (const definition of definitions) checkDefinition(definition);
-    const copies = definitions.map(({ agent, schedule, maxConcurrent }) => ({ agent, schedule, maxConcurrent }));
+    const copies = definitions.map(({ agent, schedule, maxConcurrent }) => ({
+      agent,
+      schedule,
+      maxConcurrent,
+    }));
     return this.#writer.alone(async () => {
       if (this.#node !== undefined) await writeDefinitions(this.#database, this.#node, copies);
       this.#definitions = copies;

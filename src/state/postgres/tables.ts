@@ -49,7 +49,7 @@ create table ${schema}.schedules (
 create index schedules_queue on ${schema}.schedules (due_at, id) where token is null and seen_at is null;
 create index schedules_line on ${schema}.schedules (agent, due_at, id) where token is null and seen_at is not null;
 create index schedules_running on ${schema}.schedules (agent) where token is not null;
-create index schedules_lease on ${schema}.schedules (lease_until) where token is not null;
+create index schedules_lease on ${schema}.schedules (lease_until) where lease_until is not null;
 
 create function ${schema}.count_schedules() returns trigger language plpgsql as $$
 begin
@@ -77,14 +77,6 @@ create table ${schema}.changes (
 );
 
 create sequence ${schema}.job_number;
-
--- Every number makes another id until 36^6 have been made; a step that shares no factor with that scatters them.
-create function ${schema}.job_id(at timestamptz, number bigint) returns text language sql immutable as $$
-  select 'job-' || to_char(at at time zone 'UTC', 'YYYY-MM-DD') || '-' || substr(d, (n / 60466176 % 36)::int + 1, 1)
-    || substr(d, (n / 1679616 % 36)::int + 1, 1) || substr(d, (n / 46656 % 36)::int + 1, 1)
-    || substr(d, (n / 1296 % 36)::int + 1, 1) || substr(d, (n / 36 % 36)::int + 1, 1) || substr(d, (n % 36)::int + 1, 1)
-  from (select '0123456789abcdefghijklmnopqrstuvwxyz' as d, (number % 2176782336) * 1327217887 % 2176782336 as n) as drawn
-$$;
 
 create table ${schema}.jobs (
   number bigint generated always as identity primary key,
