@@ -37,6 +37,8 @@ export class ClaimDesk {
   readonly #options: ClaimDeskOptions;
   readonly #renewals: GroupCommit<Renewal>;
   readonly #lease: string;
+  /** The claims that are to be kept alive, by their tokens. */
+  readonly #held = new Map<string, ClaimToken>();
 
   constructor(options: ClaimDeskOptions) {
     this.#options = options;
@@ -67,7 +69,22 @@ export class ClaimDesk {
     if (refusal !== undefined) return refusal;
     const row = readRow(fields);
     writer.note([row]);
-    return claimOf(row) ?? "disabled";
+    const claim = claimOf(row);
+    if (claim === undefined) return "disabled";
+    this.#hold([claim]);
+    return claim;
+  }
+
+  /** Renews all that was claimed here and has not ended. */
+  async renewHeld(): Promise<void> {
+    const renewals = Array.from(this.#held.values(), (claim): Renewal => ({ claim, isHeld: false }));
+    await Promise.all(renewals.map((renewal) => this.#renewals.add(renewal)));
+    for (const { claim, isHeld } of renewals) if (!isHeld) this.#held.delete(claim.token);
+  }
+
+  /** To be called with claims that have ended. */
+  forget(claims: Iterable<ClaimToken>): void {
+    for (const { token } of claims) this.#held.delete(token);
   }
 
   /** Renewals that are asked for at once share a statement. */
@@ -96,6 +113,7 @@ export class ClaimDesk {
       () => time.now(),
     );
     await writer.write([{ keys: rows, operation, isTold: false }]);
+    this.forget(operation.ended);
     const outcomes = operation.ended.map(({ jobId }) => ({
       id: jobId,
       status: "interrupted" as const,
@@ -130,8 +148,13 @@ export class ClaimDesk {
     });
     const answer = readAnswer(rows);
     writer.note(answer.claimed);
+    this.#hold(answer.claims);
     if (answer.at !== undefined && time.isTheDatabases) time.heard(answer.at);
     return answer;
+  }
+
+  #hold(claims: readonly Claim[]): void {
+    for (const { agent, schedule, token } of claims) this.#held.set(token, { agent, schedule, token });
   }
 
   async #renewAll(batch: readonly Renewal[]): Promise<void> {

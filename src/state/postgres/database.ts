@@ -158,6 +158,13 @@ export function isConflict(error: unknown): boolean {
   return error instanceof DatabaseError && CONFLICTS.has(error.sqlState ?? "");
 }
 
+/** Whether the connection ended under a statement, which may have had its effect. */
+export function isLostReply(error: unknown): boolean {
+  if (!(error instanceof DatabaseError)) return false;
+  const { sqlState } = error;
+  return sqlState === undefined || sqlState.startsWith("57P") || sqlState.startsWith("08");
+}
+
 function sqlStateOf(error: unknown): string | undefined {
   const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;

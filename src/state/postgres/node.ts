@@ -6,10 +6,15 @@ import { keyColumns, msOf } from "./state-row.js";
 
 export interface RegisteredNode {
   readonly id: string;
+  /** The database's time. */
   readonly now: Date;
+  /** The number of the latest change that was made before. */
+  readonly latestChange: number;
 }
 
-/** Answers its id, and the database's time. */
+/** Nodes that have shown no sign of life for so many leases are forgotten. */
+const LEASES_UNTIL_FORGOTTEN = 20;
+
 export async function registerNode(
   { schema, query }: Statements,
   name: string | undefined,
@@ -17,10 +22,45 @@ export async function registerNode(
   const host = hostname();
   const [row] = await query({
     text: `insert into ${schema}.nodes (name, host, pid, started_at, seen_at)
-      values ($1, $2, $3, clock_timestamp(), clock_timestamp()) returning id, clock_timestamp() as now`,
+      values ($1, $2, $3, clock_timestamp(), clock_timestamp()) returning id, clock_timestamp() as now,
+        coalesce((select max(c.id) from ${schema}.changes c), 0) as latest_change`,
     values: [name ?? `${host}:${process.pid}`, host, process.pid],
   });
-  return { id: String(row?.["id"]), now: new Date(msOf(row?.["now"]) ?? 0) };
+  return {
+    id: String(row?.["id"]),
+    now: new Date(msOf(row?.["now"]) ?? 0),
+    latestChange: Number(row?.["latest_change"]),
+  };
+}
+
+/** A sign of life, in which nodes that gave none for long are forgotten. `false`: this one was forgotten itself. */
+export async function showLife(
+  { schema, query }: Statements,
+  node: string,
+  leaseMs: number,
+): Promise<boolean> {
+  const rows = await query({
+    name: `${schema}.show_life`,
+    text: `with forgotten as (
+        delete from ${schema}.nodes where seen_at < clock_timestamp() - $2::interval and id <> $1)
+      update ${schema}.nodes set seen_at = clock_timestamp() where id = $1 returning id`,
+    values: [node, `${LEASES_UNTIL_FORGOTTEN * leaseMs} milliseconds`],
+  });
+  return rows.length > 0;
+}
+
+/** Brings back a node that was forgotten while it stood still, under the id that its claims name. */
+export async function returnNode(
+  { schema, query }: Statements,
+  node: string,
+  name: string | undefined,
+): Promise<void> {
+  const host = hostname();
+  await query({
+    text: `insert into ${schema}.nodes (id, name, host, pid, started_at, seen_at) overriding system value
+      values ($1, $2, $3, $4, clock_timestamp(), clock_timestamp()) on conflict do nothing`,
+    values: [node, name ?? `${host}:${process.pid}`, host, process.pid],
+  });
 }
 
 /** What it may run goes with it. */

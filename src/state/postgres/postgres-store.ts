@@ -27,13 +27,15 @@ import type {
 } from "../state-store.js";
 import { DEFAULT_LEASE_MS } from "../store-base.js";
 import { wholeState } from "../whole-state.js";
+import { ChangeFeed } from "./change-feed.js";
 import { ClaimDesk } from "./claim-desk.js";
 import { ROW_COLUMNS } from "./claim-functions.js";
 import { EndClaims } from "./claim-operations.js";
 import { columnText } from "./column-text.js";
 import { Database, type PostgresPool } from "./database.js";
+import { Heartbeat } from "./heartbeat.js";
 import { migrateDatabase } from "./migrate.js";
-import { registerNode, signOff, writeDefinitions } from "./node.js";
+import { registerNode, returnNode, showLife, signOff, writeDefinitions } from "./node.js";
 import { PostgresJobLog } from "./postgres-job-log.js";
 import { readRow } from "./state-row.js";
 import { StateWriter } from "./state-writer.js";
@@ -81,6 +83,8 @@ export class PostgresStore implements StateStore {
   #defined = new ScheduleMap<ScheduleDefinition>();
   /** The id of this node while it is open. */
   #node: string | undefined;
+  #feed: ChangeFeed | undefined;
+  #heartbeat: Heartbeat | undefined;
 
   constructor(options: PostgresStoreOptions) {
     const { connectionString, pool, schema = "rota", leaseMs = DEFAULT_LEASE_MS, clock } = options;
@@ -103,10 +107,15 @@ export class PostgresStore implements StateStore {
     await this.#writer.alone(async () => {
       if (this.#node !== undefined) return;
       this.#time.adopt(clock);
-      const { id, now } = await registerNode(this.#database, this.#options.nodeName);
-      if (this.#time.isTheDatabases) this.#time.heard(now);
+      const { id, now, latestChange } = await registerNode(this.#database, this.#options.nodeName);
       if (this.#definitions.length > 0) await writeDefinitions(this.#database, id, this.#definitions);
       this.#node = id;
+      const tell = (changes: readonly OutsideChange[]): void => this.#listeners.tell(changes);
+      this.#feed = new ChangeFeed({ database: this.#database, logger: this.#logger, tell }, id, latestChange);
+      await this.#feed.start();
+      if (!this.#time.isTheDatabases) return;
+      this.#time.heard(now);
+      this.#heartbeat = new Heartbeat(this.leaseMs, () => this.#beat(id), this.#logger);
     });
   }
 
@@ -115,6 +124,7 @@ export class PostgresStore implements StateStore {
     await this.#writer.alone(async () => {
       const node = this.#node;
       this.#node = undefined;
+      await Promise.all([this.#feed?.stop(), this.#heartbeat?.stop()]);
       try {
         await this.jobs.close();
         if (node !== undefined) {
@@ -188,8 +198,9 @@ export class PostgresStore implements StateStore {
     if (!(limit >= 0)) throw invalidState(`Invalid limit ${quote(limit)}: expected a number from 0.`);
     this.#requireNode();
     return this.#writer.alone(async () => {
-      const { claims, skipped } = await this.#desk.claimDue(this.#requireNode(), limit);
-      return { claims, skipped };
+      const answer = await this.#desk.claimDue(this.#requireNode(), limit);
+      this.#feed?.noteLatest(answer.latestChange);
+      return { claims: answer.claims, skipped: answer.skipped };
     });
   }
 
@@ -244,7 +255,17 @@ export class PostgresStore implements StateStore {
     if (checked.length === 0) return [];
     const operation = new EndClaims(checked, toWrite);
     await this.#writer.commit({ keys: checked.map(({ claim }) => claim), operation, isTold: false });
-    return operation.requireDone();
+    const areHeld = operation.requireDone();
+    // Those that were not held are not ours to keep alive either.
+    this.#desk.forget(checked.map(({ claim }) => claim));
+    return areHeld;
+  }
+
+  async #beat(node: string): Promise<void> {
+    await this.#desk.renewHeld();
+    if (await showLife(this.#database, node, this.leaseMs)) return;
+    await returnNode(this.#database, node, this.#options.nodeName);
+    await writeDefinitions(this.#database, node, this.#definitions);
   }
 
   #requireNode(): string {

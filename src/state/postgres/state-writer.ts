@@ -2,13 +2,15 @@
  * Makes changes to states durable, those that wait for one write together in the next. Nothing is locked while it is
  * decided: rows are written only if they are still what was read, else all is decided again.
  */
+import { isDeepStrictEqual } from "node:util";
 import { ScheduleMap } from "../schedule-map.js";
+import type { ScheduleState } from "../schedule-state.js";
 import type { StateDraft } from "../state-operation.js";
 import type { ScheduleKey } from "../state-store.js";
 import { Turns } from "../../turns.js";
 import { ROW_COLUMNS } from "./claim-functions.js";
 import { columnText } from "./column-text.js";
-import { type Database, isConflict } from "./database.js";
+import { type Database, isConflict, isLostReply } from "./database.js";
 import { type ChangedRow, changeOf, RowDraft } from "./row-draft.js";
 import { keyColumns, noRow, readRow, rowValues, type StateRow } from "./state-row.js";
 
@@ -106,8 +108,10 @@ export class StateWriter {
         return;
       } catch (error) {
         for (const key of keys) this.#known.delete(key);
-        if (!isConflict(error) || tries >= MOST_TRIES) throw error;
+        const mayBeWritten = isLostReply(error);
+        if (!(isConflict(error) || mayBeWritten) || tries >= MOST_TRIES) throw error;
         rows = await this.read(keys);
+        if (mayBeWritten && isWritten(changed, rows)) return;
       }
     }
   }
@@ -154,6 +158,26 @@ export class StateWriter {
     const name = `${schema}.write ${written.length > 0} ${added.length > 0} ${isTold && this.#node() === undefined} ${isTold}`;
     await this.#database.query({ name, text: `select ${parts.join(", ")}`, values });
   }
+}
+
+/** Whether the rows are what the changes would have made of them: only the answer was lost. */
+function isWritten(changed: readonly ChangedRow[], rows: readonly StateRow[]): boolean {
+  const now = new ScheduleMap<StateRow>();
+  for (const row of rows) now.set(row, row);
+  return changed.every(({ row, state }) => {
+    const found = now.get(row);
+    const version = row.id === undefined ? 0 : row.version + 1;
+    return found?.id !== undefined && found.version === version && areSame(found.state, state);
+  });
+}
+
+/** As a row holds them: times have one notation there. */
+function areSame(one: Partial<ScheduleState>, other: Partial<ScheduleState>): boolean {
+  const [first, second] = [one, other].map(rowValues);
+  const [firstRest, secondRest]: unknown[] = [first?.rest, second?.rest].map((rest) =>
+    JSON.parse(rest ?? "{}"),
+  );
+  return isDeepStrictEqual({ ...first, rest: firstRest }, { ...second, rest: secondRest });
 }
 
 function writeParameters(changed: readonly ChangedRow[]): unknown[] {
