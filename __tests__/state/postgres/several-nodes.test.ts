@@ -1,0 +1,206 @@
+import { describe, expect, it } from "vitest";
+import type { OutsideChange, StateStore } from "../../../src/index.js";
+import { until } from "../child.js";
+import { key, LEASE_MS, names, only, planAll, scene, START } from "./scene.js";
+import { sharedPool } from "./schema.js";
+
+describe("two nodes of a PostgreSQL store", () => {
+  it("claim each slot once, whoever comes first", async () => {
+    const { node } = scene();
+    const stores = [await node(), await node(), await node()];
+    const schedules = Array.from({ length: 300 }, (_, i) => `a${i}/x`);
+    await planAll(stores, schedules);
+    const claimed = await Promise.all(
+      stores.map(async (store) => {
+        const mine: string[] = [];
+        for (;;) {
+          const { claims } = await store.claimDue(7);
+          if (claims.length === 0) return mine;
+          mine.push(...names(claims));
+        }
+      }),
+    );
+    expect(claimed.flat().toSorted()).toEqual(schedules.toSorted());
+  });
+
+  it("never exceed an agent's capacity together", async () => {
+    const { node } = scene();
+    const stores = [await node(), await node(), await node()];
+    await planAll(
+      stores,
+      Array.from({ length: 40 }, (_, i) => `a/x${i}`),
+      5,
+    );
+    const answers = await Promise.all(stores.map((store) => store.claimDue(4)));
+    expect(answers.flatMap(({ claims }) => claims)).toHaveLength(5);
+  });
+
+  it("never exceed it by claims by hand either", async () => {
+    const { node } = scene();
+    const stores = [await node(), await node()];
+    await planAll(stores, ["a/x", "a/y", "a/z"], 2);
+    const answers = await Promise.all(
+      ["a/x", "a/y", "a/z"].map((name, index) => stores[index % 2]?.claim(key(name))),
+    );
+    expect(answers.filter((answer) => answer === "at_capacity")).toHaveLength(1);
+  });
+
+  it("report a slot that waits once, whichever looks", async () => {
+    const { node } = scene();
+    const [one, two] = [await node(), await node()];
+    await planAll([one, two], ["a/x", "a/y"]);
+    const skipped = [await one.claimDue(10), await two.claimDue(10)].flatMap((answer) => answer.skipped);
+    expect(names(skipped)).toEqual(["a/y"]);
+  });
+
+  it("do not run what the other alone has defined", async () => {
+    const { node } = scene();
+    const [one, two] = [await node(), await node()];
+    await planAll([one], ["a/x"]);
+    expect((await two.claimDue(10)).claims).toEqual([]);
+    expect(await two.nextDueAt()).toBeUndefined();
+    expect(names((await one.claimDue(10)).claims)).toEqual(["a/x"]);
+  });
+
+  it("leave each other's claims alone when they open, and when they close", async () => {
+    const { node } = scene();
+    const one = await node();
+    await planAll([one], ["a/x"]);
+    const claim = only((await one.claimDue(10)).claims);
+    const two = await node();
+    await two.close();
+    expect(await one.renew(claim)).toBe(true);
+    expect(await one.complete(claim, {})).toBe(true);
+  });
+
+  it("take over when a lease has ended, as an interruption with its job closed", async () => {
+    const { node, clock } = scene();
+    const [dead, alive] = [await node(), await node()];
+    await planAll([dead, alive], ["a/x"]);
+    const lost = only((await dead.claimDue(10)).claims);
+    await dead.jobs.start({ id: lost.jobId, agent: "a", schedule: "x", trigger: "interval" });
+    await clock.advance(LEASE_MS - 1);
+    expect((await alive.claimDue(10)).claims).toEqual([]);
+    await clock.advance(1);
+    const taken = only((await alive.claimDue(10)).claims);
+    expect(taken).toMatchObject({ source: "catch-up", state: { interrupted_count: 1 } });
+    expect(await alive.jobs.get(lost.jobId)).toMatchObject({ status: "interrupted" });
+  });
+
+  it("write nothing under a claim that the other has taken over", async () => {
+    const { node, clock } = scene();
+    const [stopped, alive] = [await node(), await node()];
+    await planAll([stopped, alive], ["a/x"]);
+    const late = only((await stopped.claimDue(10)).claims);
+    await clock.advance(LEASE_MS);
+    const { state } = only((await alive.claimDue(10)).claims);
+    expect(await stopped.renew(late)).toBe(false);
+    expect(await stopped.complete(late, { last_error: "late" })).toBe(false);
+    expect(await stopped.release(late)).toBe(false);
+    expect(await alive.read(key("a/x"))).toEqual(state);
+  });
+
+  it("free one of a claim that ends only if it was not renewed meanwhile", async () => {
+    const { node, clock } = scene();
+    const [slow, alive] = [await node(), await node()];
+    await planAll([slow, alive], ["a/x"]);
+    const claim = only((await slow.claimDue(10)).claims);
+    await clock.advance(LEASE_MS);
+    const [isRenewed] = await Promise.all([slow.renew(claim), alive.claimDue(10)]);
+    expect(await slow.complete(claim, {})).toBe(isRenewed);
+  });
+
+  it("decide again on a change that another was faster with", async () => {
+    const { node } = scene();
+    const stores = [await node(), await node(), await node()];
+    const count = (store: StateStore): Promise<unknown> =>
+      store.update(key("a/x"), ({ failure_count }) => ({ failure_count: (failure_count ?? 0) + 1 }));
+    for (let round = 0; round < 10; round++) await Promise.all(stores.map(count));
+    expect(await stores[0]?.read(key("a/x"))).toMatchObject({ failure_count: 30 });
+  });
+
+  it("end a claim by what its schedule has become, whoever changed that", async () => {
+    const { node, outsider } = scene();
+    const one = await node();
+    await planAll([one], ["a/x"]);
+    const claim = only((await one.claimDue(10)).claims);
+    await outsider().update(key("a/x"), { status: "disabled", failure_count: 4 });
+    await one.complete(claim, ({ failure_count }) => ({ failure_count: (failure_count ?? 0) + 1 }));
+    expect(await one.read(key("a/x"))).toMatchObject({ status: "disabled", failure_count: 5 });
+  });
+});
+
+describe("what somebody else changes in a PostgreSQL store", () => {
+  const listening = (store: StateStore): OutsideChange[][] => {
+    const heard: OutsideChange[][] = [];
+    store.onChange((changes) => void heard.push([...changes]));
+    return heard;
+  };
+
+  it("is told to every node with its keys, when it was no node that did it", async () => {
+    const { node, outsider } = scene();
+    const [one, two] = [await node(), await node()];
+    const [first, second] = [listening(one), listening(two)];
+    await outsider().update(key("a/x"), { paused_until: START, failure_count: 1 });
+    await until(() => first.length > 0 && second.length > 0);
+    expect(first).toEqual(second);
+    expect(first[0]?.map(({ keys, ...rest }) => ({ ...rest, keys: keys.toSorted() }))).toEqual([
+      { ...key("a/x"), keys: ["failure_count", "paused_until"] },
+    ]);
+  });
+
+  it("wakes the others without a word when a node did it, and not that node", async () => {
+    const { node } = scene();
+    const [one, two] = [await node(), await node()];
+    const [own, others] = [listening(one), listening(two)];
+    await one.update(key("a/x"), { failure_count: 1 });
+    await until(() => others.length > 0);
+    expect([own, others]).toEqual([[], [[]]]);
+  });
+
+  it("is found by the next claim when its notification was lost", async () => {
+    const { node, schema } = scene();
+    const one = await node();
+    const heard = listening(one);
+    await sharedPool().query(`insert into "${schema}".changes (agent, schedule, keys) values ('a', 'x', '{hint}')`);
+    await one.claimDue(1);
+    await until(() => heard.length > 0);
+    expect(heard).toEqual([[{ ...key("a/x"), keys: ["hint"] }]]);
+  });
+
+  it("is not told again to who opens later", async () => {
+    const { node, outsider } = scene();
+    await outsider().update(key("a/x"), { failure_count: 1 });
+    const late = await node();
+    const heard = listening(late);
+    await outsider().update(key("a/y"), { failure_count: 1 });
+    await until(() => heard.length > 0);
+    expect(names(heard.flat())).toEqual(["a/y"]);
+  });
+
+  it("keeps the keys that it does not know", async () => {
+    const { node, schema } = scene();
+    const one = await node();
+    await planAll([one], ["a/x"]);
+    await sharedPool().query(`update "${schema}".schedules set rest = '{"from_tomorrow": [1]}'`);
+    const claim = only((await one.claimDue(10)).claims);
+    await one.complete(claim, { failure_count: 1 });
+    const { rows } = await sharedPool().query(`select rest from "${schema}".schedules`);
+    expect(rows).toEqual([{ rest: { from_tomorrow: [1], failure_count: 1 } }]);
+  });
+});
+
+describe("the names and texts of a PostgreSQL store", () => {
+  it("may have zero bytes, backslashes and half characters in them", async () => {
+    const { node } = scene();
+    const one = await node();
+    const odd = { agent: "a\0\\0\\", schedule: "\\\0" };
+    const text = "half \ud800 zero \0 end";
+    await one.define([odd]);
+    await one.update(odd, { next_run_at: START, last_error: text });
+    const claim = only((await one.claimDue(10)).claims);
+    expect(claim).toMatchObject({ ...odd, state: { last_error: text } });
+    expect(await one.complete(claim, {})).toBe(true);
+    expect([...(await one.list(odd.agent)).keys()]).toEqual([odd.schedule]);
+  });
+});
