@@ -63,6 +63,7 @@ export async function planAll(
 /** The only claim, for tests that make one. */
 export function only(claims: readonly Claim[]): Claim {
   const [claim] = claims;
-  if (claim === undefined || claims.length !== 1) throw new Error(`Expected one claim, got ${claims.length}.`);
+  if (claim === undefined || claims.length !== 1)
+    throw new Error(`Expected one claim, got ${claims.length}.`);
   return claim;
 }

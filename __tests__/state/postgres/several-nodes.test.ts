@@ -158,11 +158,27 @@ describe("what somebody else changes in a PostgreSQL store", () => {
     expect([own, others]).toEqual([[], [[]]]);
   });
 
+  it("is told of a claim that was cut off, so that somebody plans its schedule anew", async () => {
+    const { node, clock } = scene();
+    const [dead, alive] = [await node(), await node()];
+    await planAll([dead, alive], ["a/x"]);
+    await dead.update(key("a/x"), { interrupted_count: 1 });
+    await dead.claimDue(10);
+    const heard = listening(alive);
+    await clock.advance(LEASE_MS);
+    await alive.claimDue(10);
+    await until(() => heard.some((changes) => changes.length > 0));
+    expect(heard.flat()).toEqual([{ ...key("a/x"), keys: ["interrupted_count"] }]);
+    expect(await alive.read(key("a/x"))).toMatchObject({ next_run_at: null, failure_count: 1 });
+  });
+
   it("is found by the next claim when its notification was lost", async () => {
     const { node, schema } = scene();
     const one = await node();
     const heard = listening(one);
-    await sharedPool().query(`insert into "${schema}".changes (agent, schedule, keys) values ('a', 'x', '{hint}')`);
+    await sharedPool().query(
+      `insert into "${schema}".changes (agent, schedule, keys) values ('a', 'x', '{hint}')`,
+    );
     await one.claimDue(1);
     await until(() => heard.length > 0);
     expect(heard).toEqual([[{ ...key("a/x"), keys: ["hint"] }]]);

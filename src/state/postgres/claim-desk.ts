@@ -11,7 +11,7 @@ import { type ClaimAnswer, claimOf, readAnswer, readRefusal } from "./claim-answ
 import { ROW_COLUMNS } from "./claim-functions.js";
 import { EndLost } from "./claim-operations.js";
 import { columnText, textOfColumn } from "./column-text.js";
-import { isConflict, type Statements } from "./database.js";
+import type { Statements } from "./database.js";
 import { keyColumns, msOf, readRow, type StateRow } from "./state-row.js";
 import type { StateWriter } from "./state-writer.js";
 import type { StoreTime } from "./store-time.js";
@@ -112,7 +112,8 @@ export class ClaimDesk {
       ({ owner }) => owner === node,
       () => time.now(),
     );
-    await writer.write([{ keys: rows, operation, isTold: false }]);
+    // Who knows the schedule plans it anew, where its slot is gone.
+    await writer.write([{ keys: rows, operation, news: ["interrupted_count"] }]);
     this.forget(operation.ended);
     const outcomes = operation.ended.map(({ jobId }) => ({
       id: jobId,
@@ -161,24 +162,19 @@ export class ClaimDesk {
     const { database, time, writer } = this.#options;
     const { schema } = database;
     const claims = batch.map(({ claim }) => claim);
-    const renew = (): ReturnType<Statements["query"]> =>
-      database.query({
-        name: `${schema}.renew`,
-        text: `update ${schema}.schedules s
+    const rows = await database.query({
+      name: `${schema}.renew`,
+      text: `update ${schema}.schedules s
           set lease_until = coalesce($4, clock_timestamp()) + $5::interval, version = s.version + 1
           from unnest($1::text[], $2::text[], $3::text[]) as c(agent, schedule, token)
           where s.agent = c.agent and s.schedule = c.schedule and s.token = c.token
           returning s.agent, s.schedule, s.token, s.version`,
-        values: [
-          ...keyColumns(claims),
-          claims.map(({ token }) => token),
-          time.parameters.leaseNow,
-          this.#lease,
-        ],
-      });
-    const rows = await renew().catch((error: unknown) => {
-      if (isConflict(error)) return renew();
-      throw error;
+      values: [
+        ...keyColumns(claims),
+        claims.map(({ token }) => token),
+        time.parameters.leaseNow,
+        this.#lease,
+      ],
     });
     const held = new Set<unknown>();
     for (const { agent, schedule, token, version } of rows) {

@@ -52,6 +52,7 @@ export interface DatabaseOptions {
   readonly prepare?: ((database: Database) => Promise<void>) | undefined;
 }
 
+const MOST_TRIES = 10;
 const heardPools = new WeakSet<PostgresPool>();
 /** State, jobs, the heartbeat and the listener may be under way at once. */
 const MOST_CONNECTIONS = 6;
@@ -100,7 +101,14 @@ export class Database implements Statements {
   /** Rejects with a StateError. */
   readonly query = async (query: Query): Promise<QueryAnswer["rows"]> => {
     await this.prepare();
-    return this.send(query);
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.send(query);
+      } catch (error) {
+        // Every statement is a transaction of its own, and this one has had no effect.
+        if (!isDeadlock(error) || tries >= MOST_TRIES) throw error;
+      }
+    }
   };
 
   /** What was prepared stays so; what could not be is tried again. */
@@ -150,8 +158,12 @@ export function databaseError(cause: unknown): StateError {
   return cause instanceof StateError ? cause : new DatabaseError(cause);
 }
 
-/** Another was faster: a row has another version by now, exists already, or was locked the other way round. */
-const CONFLICTS = new Set(["40001", "40P01", "23505"]);
+function isDeadlock(error: unknown): boolean {
+  return error instanceof DatabaseError && error.sqlState === "40P01";
+}
+
+/** Another was faster: a row has another version by now, or exists already. */
+const CONFLICTS = new Set(["40001", "23505"]);
 
 /** Whether the same decision may come out otherwise when it is taken again on what is there by now. */
 export function isConflict(error: unknown): boolean {

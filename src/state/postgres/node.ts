@@ -80,8 +80,9 @@ export async function writeDefinitions(
   for (const { agent, maxConcurrent = 1 } of definitions)
     capacities.set(agent, Math.min(maxConcurrent, LARGEST_CAPACITY));
   const [names] = keyColumns([...capacities.keys()].map((agent) => ({ agent, schedule: "" })));
-  await query({
-    text: `select ${schema}.define($1, $2, $3, $4, $5)`,
-    values: [node, ...keyColumns(definitions), names, [...capacities.values()]],
-  });
+  const keys = keyColumns(definitions);
+  // One by one: a transaction over all three would hold rows in another order than who claims.
+  await query({ text: `select ${schema}.add_schedules($1, $2)`, values: keys });
+  await query({ text: `select ${schema}.set_capacities($1, $2)`, values: [names, [...capacities.values()]] });
+  await query({ text: `select ${schema}.set_definitions($1, $2, $3)`, values: [node, ...keys] });
 }

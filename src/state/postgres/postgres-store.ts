@@ -10,7 +10,7 @@ import { completion, givenBack } from "../claim-rules.js";
 import { invalidState, StateError } from "../errors.js";
 import { OutsideListeners } from "../outside-listeners.js";
 import { ScheduleMap } from "../schedule-map.js";
-import type { ScheduleState } from "../schedule-state.js";
+import { SCHEDULE_KEYS, type ScheduleState } from "../schedule-state.js";
 import { ChangeOperation, checkedChange, decisionBy, type PatchRule } from "../state-operation.js";
 import type {
   Claim,
@@ -38,7 +38,7 @@ import { migrateDatabase } from "./migrate.js";
 import { registerNode, returnNode, showLife, signOff, writeDefinitions } from "./node.js";
 import { PostgresJobLog } from "./postgres-job-log.js";
 import { readRow } from "./state-row.js";
-import { StateWriter } from "./state-writer.js";
+import { type News, StateWriter } from "./state-writer.js";
 import { StoreTime } from "./store-time.js";
 
 export interface PostgresStoreOptions {
@@ -178,7 +178,7 @@ export class PostgresStore implements StateStore {
     checkKey(key);
     const { agent, schedule } = key;
     const operation = new ChangeOperation([{ agent, schedule }], decisionBy([checkedChange(change)]));
-    await this.#writer.commit({ keys: [{ agent, schedule }], operation, isTold: true });
+    await this.#writer.commit({ keys: [{ agent, schedule }], operation, news: this.#news });
     const [state = {}] = operation.requireDone();
     return wholeState(state);
   }
@@ -190,7 +190,7 @@ export class PostgresStore implements StateStore {
       return key;
     });
     const operation = new ChangeOperation(checked, decide);
-    await this.#writer.commit({ keys: checked, operation, isTold: true });
+    await this.#writer.commit({ keys: checked, operation, news: this.#news });
     operation.requireDone();
   }
 
@@ -254,11 +254,16 @@ export class PostgresStore implements StateStore {
     this.#requireNode();
     if (checked.length === 0) return [];
     const operation = new EndClaims(checked, toWrite);
-    await this.#writer.commit({ keys: checked.map(({ claim }) => claim), operation, isTold: false });
+    await this.#writer.commit({ keys: checked.map(({ claim }) => claim), operation, news: "none" });
     const areHeld = operation.requireDone();
     // Those that were not held are not ours to keep alive either.
     this.#desk.forget(checked.map(({ claim }) => claim));
     return areHeld;
+  }
+
+  /** A node plans for itself. What somebody else has changed, the nodes take account of. */
+  get #news(): News {
+    return this.#node === undefined ? SCHEDULE_KEYS : "wake";
   }
 
   async #beat(node: string): Promise<void> {

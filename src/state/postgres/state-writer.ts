@@ -9,7 +9,6 @@ import type { StateDraft } from "../state-operation.js";
 import type { ScheduleKey } from "../state-store.js";
 import { Turns } from "../../turns.js";
 import { ROW_COLUMNS } from "./claim-functions.js";
-import { columnText } from "./column-text.js";
 import { type Database, isConflict, isLostReply } from "./database.js";
 import { type ChangedRow, changeOf, RowDraft } from "./row-draft.js";
 import { keyColumns, noRow, readRow, rowValues, type StateRow } from "./state-row.js";
@@ -18,9 +17,11 @@ export interface StateTask {
   readonly keys: readonly ScheduleKey[];
   /** May be asked again, on another draft. */
   readonly operation: { apply(draft: StateDraft & Pick<RowDraft, "versionOf">): void };
-  /** Who is to hear of it: nobody of what every job does, the nodes of what was asked of one. */
-  readonly isTold: boolean;
+  readonly news: News;
 }
+
+/** What others hear of a change: nothing, that there was one, or what it has changed, so that they plan by it. */
+export type News = "none" | "wake" | readonly (keyof ScheduleState)[];
 
 interface Batch {
   readonly tasks: StateTask[];
@@ -32,7 +33,7 @@ const MOST_TRIES = 100;
 
 export class StateWriter {
   readonly #database: Database;
-  /** Who changes states: a node, or somebody who is none. */
+  /** The node whose changes these are, if it is one: it need not hear of them itself. */
   readonly #node: () => string | undefined;
   readonly #turns = new Turns();
   /** Takes what comes until its turn has come. */
@@ -96,14 +97,14 @@ export class StateWriter {
   /** To be called by who acts alone. */
   async write(tasks: readonly StateTask[]): Promise<void> {
     const keys = tasks.flatMap((task) => task.keys);
-    const isTold = tasks.some((task) => task.isTold);
+    const news = newsOf(tasks);
     let rows = this.#allKnown(keys) ?? (await this.read(keys));
     for (let tries = 1; ; tries++) {
       const draft = new RowDraft(rows);
       for (const { operation } of tasks) operation.apply(draft);
       const changed = draft.changed();
       try {
-        if (changed.length > 0) await this.#send(changed, isTold);
+        if (changed.length > 0) await this.#send(changed, news);
         this.#noteWritten(changed);
         return;
       } catch (error) {
@@ -135,7 +136,7 @@ export class StateWriter {
   }
 
   /** One statement, so that all of it is made or nothing. */
-  async #send(changed: readonly ChangedRow[], isTold: boolean): Promise<void> {
+  async #send(changed: readonly ChangedRow[], news: News): Promise<void> {
     const { schema, schemaName } = this.#database;
     const parts: string[] = [];
     const values: unknown[] = [];
@@ -150,12 +151,9 @@ export class StateWriter {
     if (written.length > 0) call(`${schema}.write_states`, writeParameters(written));
     const added = changed.filter(({ row }) => row.id === undefined);
     if (added.length > 0) call(`${schema}.add_states`, addParameters(added));
-    if (isTold) {
-      const node = this.#node();
-      if (node === undefined) call(`${schema}.tell_change`, tellParameters(changed));
-      call("pg_notify", [schemaName, node ?? ""]);
-    }
-    const name = `${schema}.write ${written.length > 0} ${added.length > 0} ${isTold && this.#node() === undefined} ${isTold}`;
+    if (typeof news !== "string") call(`${schema}.tell_change`, tellParameters(changed, news));
+    if (news !== "none") call("pg_notify", [schemaName, news === "wake" ? (this.#node() ?? "") : ""]);
+    const name = `${schema}.write ${written.length > 0} ${added.length > 0} ${typeof news} ${news === "none"}`;
     await this.#database.query({ name, text: `select ${parts.join(", ")}`, values });
   }
 }
@@ -206,8 +204,14 @@ function addParameters(changed: readonly ChangedRow[]): unknown[] {
   ];
 }
 
-function tellParameters(changed: readonly ChangedRow[]): unknown[] {
+/** What the most telling of the tasks has to say. */
+function newsOf(tasks: readonly StateTask[]): News {
+  const all = tasks.map(({ news }) => news);
+  return all.find((news) => typeof news !== "string") ?? all.find((news) => news === "wake") ?? "none";
+}
+
+function tellParameters(changed: readonly ChangedRow[], told: readonly (keyof ScheduleState)[]): unknown[] {
   const changes = changed.map(changeOf);
-  const keys = changes.map((change) => change.keys.map(columnText));
+  const keys = changes.map((change) => change.keys.filter((key) => told.includes(key)));
   return [...keyColumns(changes), JSON.stringify(keys)];
 }

@@ -63,7 +63,8 @@ create trigger count_schedules after insert on ${schema}.schedules
 
 create table ${schema}.definitions (
   node bigint not null references ${schema}.nodes on delete cascade,
-  schedule_id bigint not null references ${schema}.schedules on delete cascade,
+  -- No foreign key: its check would lock the schedule, while others who claim it wait for what a definition holds.
+  schedule_id bigint not null,
   primary key (node, schedule_id)
 );
 

@@ -49,20 +49,26 @@ begin
   delete from ${schema}.changes where made_at < clock_timestamp() - interval '1 hour';
 end $$;
 
-create function ${schema}.define(in_node bigint, in_agents text[], in_schedules text[], in_names text[], in_capacities integer[])
-returns void language plpgsql as $$
-begin
+create function ${schema}.add_schedules(in_agents text[], in_schedules text[]) returns void language sql as $$
   insert into ${schema}.schedules (agent, schedule)
   select * from unnest(in_agents, in_schedules) as d(agent, schedule)
   where not exists (select from ${schema}.schedules s where s.agent = d.agent and s.schedule = d.schedule)
-  on conflict do nothing;
-  perform from ${schema}.agents a where a.name = any(in_names) order by a.name for update;
+  order by 1, 2 on conflict do nothing
+$$;
+
+create function ${schema}.set_capacities(in_names text[], in_capacities integer[]) returns void language plpgsql as $$
+begin
+  perform from ${schema}.agents a join unnest(in_names, in_capacities) as c(name, capacity) on a.name = c.name
+    where a.capacity <> c.capacity order by a.name for update of a;
   update ${schema}.agents a set capacity = c.capacity from unnest(in_names, in_capacities) as c(name, capacity)
   where a.name = c.name and a.capacity <> c.capacity;
-  if in_node is null then return; end if;
+end $$;
+
+create function ${schema}.set_definitions(in_node bigint, in_agents text[], in_schedules text[]) returns void
+language sql as $$
   delete from ${schema}.definitions where node = in_node;
   insert into ${schema}.definitions (node, schedule_id)
   select in_node, s.id from unnest(in_agents, in_schedules) as d(agent, schedule)
-  join ${schema}.schedules s on s.agent = d.agent and s.schedule = d.schedule on conflict do nothing;
-end $$;
+  join ${schema}.schedules s on s.agent = d.agent and s.schedule = d.schedule on conflict do nothing
+$$;
 `;

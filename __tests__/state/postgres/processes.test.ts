@@ -1,0 +1,60 @@
+import { setTimeout } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { Children } from "../child.js";
+import { sharedPool } from "./schema.js";
+import { fleetOf } from "./slots.js";
+
+const isEnd = (line: string): boolean => line === "done" || line.startsWith("twice");
+
+describe("processes that share a PostgreSQL store", () => {
+  it.each([2, 3])("run every slot once when there are %i of them", async (count) => {
+    await using children = new Children();
+    const fleet = await fleetOf(children, { agents: 200, slots: 10, batch: 50, leaseMs: 30_000 });
+    const nodes = Array.from({ length: count }, () => fleet.start());
+    expect(await Promise.all(nodes.map((node) => node.line(isEnd)))).toEqual(nodes.map(() => "done"));
+    expect(await fleet.accepted()).toEqual({ slots: 2_000, tokens: 2_000 });
+    expect(await fleet.left()).toEqual({ unfinished: 0, claims: 0 });
+  });
+
+  it("lose no slot and run none twice while they are killed again and again", async () => {
+    await using children = new Children();
+    const fleet = await fleetOf(children, { agents: 100, slots: 30, batch: 20, leaseMs: 1_500 });
+    const steady = fleet.start();
+    for (let killed = 0; killed < 3; killed++) {
+      const victim = fleet.start();
+      await victim.line((line) => line === "ready");
+      await setTimeout(100);
+      await victim.kill();
+    }
+    expect(await steady.line(isEnd)).toBe("done");
+    expect(await fleet.left()).toEqual({ unfinished: 0, claims: 0 });
+  });
+
+  it("write nothing stale when one is stopped past its lease and goes on", async () => {
+    await using children = new Children();
+    const fleet = await fleetOf(children, { agents: 100, slots: 40, batch: 20, leaseMs: 1_000 });
+    const [stopped, steady] = [fleet.start(), fleet.start()];
+    await Promise.all([stopped, steady].map((node) => node.line((line) => line === "ready")));
+    stopped.signal("SIGSTOP");
+    await setTimeout(2_500);
+    stopped.signal("SIGCONT");
+    expect(await Promise.all([stopped, steady].map((node) => node.line(isEnd)))).toEqual(["done", "done"]);
+    expect(await fleet.left()).toEqual({ unfinished: 0, claims: 0 });
+  });
+
+  it("go on when their connections are ended under them, and run nothing twice", async () => {
+    await using children = new Children();
+    const fleet = await fleetOf(children, { agents: 100, slots: 40, batch: 20, leaseMs: 1_500 });
+    const nodes = [fleet.start(), fleet.start()];
+    await Promise.all(nodes.map((node) => node.line((line) => line === "ready")));
+    for (let round = 0; round < 10; round++) {
+      await sharedPool().query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where query like '%' || $1 || '%' and pid <> pg_backend_pid()`,
+        [fleet.schema],
+      );
+      await setTimeout(50);
+    }
+    expect(await Promise.all(nodes.map((node) => node.line(isEnd)))).toEqual(["done", "done"]);
+    expect(await fleet.left()).toEqual({ unfinished: 0, claims: 0 });
+  });
+});

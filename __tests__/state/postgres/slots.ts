@@ -1,0 +1,53 @@
+/** Processes that share the slots of a fleet, and what they have left behind. */
+import { fileURLToPath } from "node:url";
+import { inject } from "vitest";
+import { migrate } from "../../../src/state/postgres/index.js";
+import type { Child, Children } from "../child.js";
+import { sharedPool, unmadeSchema } from "./schema.js";
+
+export interface Fleet {
+  readonly schema: string;
+  readonly start: () => Child;
+  /** How many slots were accepted, and how many times by how many tokens. */
+  readonly accepted: () => Promise<{ readonly slots: number; readonly tokens: number }>;
+  /** What remains: schedules that have not had all their slots, and claims that are still held. */
+  readonly left: () => Promise<{ readonly unfinished: number; readonly claims: number }>;
+}
+
+export interface FleetSize {
+  readonly agents: number;
+  readonly slots: number;
+  readonly batch: number;
+  readonly leaseMs: number;
+}
+
+export async function fleetOf(
+  children: Children,
+  { agents, slots, batch, leaseMs }: FleetSize,
+): Promise<Fleet> {
+  const schema = unmadeSchema();
+  await migrate(sharedPool(), schema);
+  await sharedPool().query(
+    `create table "${schema}".accepted (schedule text, number int, token text, unique (schedule, number), unique (token))`,
+  );
+  const program = fileURLToPath(new URL("processes/claim-slots.js", import.meta.url));
+  const args = [inject("databaseUrl"), schema, agents, slots, batch, leaseMs].map(String);
+  return {
+    schema,
+    start: () => children.start(program, args),
+    async accepted() {
+      const { rows } = await sharedPool().query(
+        `select count(*)::int as slots, count(distinct token)::int as tokens from "${schema}".accepted`,
+      );
+      return rows[0] as { slots: number; tokens: number };
+    },
+    async left() {
+      const { rows } = await sharedPool().query(
+        `select count(*) filter (where coalesce((rest->>'missed_count')::int, 0) <> $1)::int as unfinished,
+          count(*) filter (where token is not null)::int as claims from "${schema}".schedules`,
+        [slots],
+      );
+      return rows[0] as { unfinished: number; claims: number };
+    },
+  };
+}
