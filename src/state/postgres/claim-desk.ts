@@ -30,6 +30,14 @@ interface Renewal {
   isHeld: boolean;
 }
 
+interface HeldClaim {
+  readonly claim: ClaimToken;
+  /** When its holder last wanted it, on the monotonic clock. */
+  wantedMs: number;
+}
+
+/** A holder that has not renewed a claim for so many leases has lost it from sight, and nobody else must wait for that. */
+const LEASES_BRIDGED = 4;
 /** What fits into a statement and an answer; more is claimed by the next call. */
 const MOST_CLAIMS = 10_000;
 
@@ -38,7 +46,7 @@ export class ClaimDesk {
   readonly #renewals: GroupCommit<Renewal>;
   readonly #lease: string;
   /** The claims that are to be kept alive, by their tokens. */
-  readonly #held = new Map<string, ClaimToken>();
+  readonly #held = new Map<string, HeldClaim>();
 
   constructor(options: ClaimDeskOptions) {
     this.#options = options;
@@ -75,9 +83,13 @@ export class ClaimDesk {
     return claim;
   }
 
-  /** Renews all that was claimed here and has not ended. */
+  /** Renews what was claimed here and has not ended, also for a holder that is late with it. */
   async renewHeld(): Promise<void> {
-    const renewals = Array.from(this.#held.values(), (claim): Renewal => ({ claim, isHeld: false }));
+    const { time, leaseMs } = this.#options;
+    const longAgoMs = time.monotonic() - LEASES_BRIDGED * leaseMs;
+    for (const { claim, wantedMs } of this.#held.values())
+      if (wantedMs < longAgoMs) this.#held.delete(claim.token);
+    const renewals = Array.from(this.#held.values(), ({ claim }): Renewal => ({ claim, isHeld: false }));
     await Promise.all(renewals.map((renewal) => this.#renewals.add(renewal)));
     for (const { claim, isHeld } of renewals) if (!isHeld) this.#held.delete(claim.token);
   }
@@ -89,6 +101,8 @@ export class ClaimDesk {
 
   /** Renewals that are asked for at once share a statement. */
   async renew(claim: ClaimToken): Promise<boolean> {
+    const held = this.#held.get(claim.token);
+    if (held !== undefined) held.wantedMs = this.#options.time.monotonic();
     const renewal: Renewal = { claim, isHeld: false };
     await this.#renewals.add(renewal);
     return renewal.isHeld;
@@ -155,7 +169,9 @@ export class ClaimDesk {
   }
 
   #hold(claims: readonly Claim[]): void {
-    for (const { agent, schedule, token } of claims) this.#held.set(token, { agent, schedule, token });
+    const wantedMs = this.#options.time.monotonic();
+    for (const { agent, schedule, token } of claims)
+      this.#held.set(token, { claim: { agent, schedule, token }, wantedMs });
   }
 
   async #renewAll(batch: readonly Renewal[]): Promise<void> {

@@ -41,6 +41,18 @@ async function unfinished() {
   return rows[0].count;
 }
 
+/** Again and again until it works, as a scheduler does. */
+async function completed(claims) {
+  for (;;) {
+    try {
+      return await store.completeAll(claims.map((claim) => ({ claim, change: next })));
+    } catch (error) {
+      console.log(`trouble: ${error.message}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
 await store.open();
 await store.define(keys);
 await plan();
@@ -54,7 +66,7 @@ for (;;) {
       await new Promise((resolve) => setTimeout(resolve, 20));
       continue;
     }
-    const areHeld = await store.completeAll(claims.map((claim) => ({ claim, change: next })));
+    const areHeld = await completed(claims);
     const done = claims.filter((_, index) => areHeld[index]);
     await pool.query(
       `insert into "${schema}".accepted (schedule, number, token) select * from unnest($1::text[], $2::int[], $3::text[])`,
