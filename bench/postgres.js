@@ -1,5 +1,5 @@
 /** How many slots a second are claimed and completed by one store, beside a bare claim loop on the same server. */
-import pg from "pg";
+import { Client, Pool } from "pg";
 import { PostgresStore } from "../dist/state/postgres/index.js";
 import { printEnvironment } from "./measure.js";
 import { startServer } from "./postgres/server.js";
@@ -27,7 +27,7 @@ try {
 }
 
 async function measureStore(batch, size) {
-  const pool = new pg.Pool({ connectionString: server.url, max: 6 });
+  const pool = new Pool({ connectionString: server.url, max: 6 });
   const store = new PostgresStore({ pool, schema: `bench_${batch}_${size}` });
   await store.open();
   const keys = Array.from({ length: SLOTS }, (_, i) => ({
@@ -71,7 +71,7 @@ async function measureStore(batch, size) {
 
 /** The plain statement that every store of this kind is measured by. */
 async function bareLoop(connectionString, batch) {
-  const client = new pg.Client({ connectionString });
+  const client = new Client({ connectionString });
   await client.connect();
   await client.query(`drop table if exists bare; create table bare (id bigint primary key, due_at timestamptz not null,
     token text, owner text, lease_until timestamptz);

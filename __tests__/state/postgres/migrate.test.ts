@@ -1,4 +1,4 @@
-import pg from "pg";
+import { Pool } from "pg";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { migrate } from "../../../src/state/postgres/migrate.js";
 import { unmadeSchema, sharedPool } from "./schema.js";
@@ -16,7 +16,7 @@ describe("migrating", () => {
 
   it("is done once when 50 connections ask at the same time", async () => {
     const schema = unmadeSchema();
-    const pool = new pg.Pool({ connectionString: inject("databaseUrl"), max: 50 });
+    const pool = new Pool({ connectionString: inject("databaseUrl"), max: 50 });
     onTestFinished(() => pool.end());
     const asked = await Promise.allSettled(Array.from({ length: 50 }, () => migrate(pool, schema)));
     expect(asked.filter(({ status }) => status === "rejected")).toEqual([]);

@@ -1,18 +1,18 @@
 /** A schema of its own for a test, in the server that the run shares. */
-import pg from "pg";
+import { Pool } from "pg";
 import { afterAll, inject, onTestFinished } from "vitest";
 import { randomToken } from "../../../src/random.js";
 
 /** Schemas that no test uses, with empty tables in them: making one takes ten times as long as emptying it. */
 const idle: string[] = [];
 const made: string[] = [];
-let shared: pg.Pool | undefined;
+let shared: Pool | undefined;
 
 const TABLES = ["nodes", "agents", "schedules", "changes", "jobs", "job_outputs"];
 
 /** One pool for all tests of a file; it does not keep the process. */
-export function sharedPool(): pg.Pool {
-  shared ??= new pg.Pool({ connectionString: inject("databaseUrl"), max: 10, allowExitOnIdle: true });
+export function sharedPool(): Pool {
+  shared ??= new Pool({ connectionString: inject("databaseUrl"), max: 10, allowExitOnIdle: true });
   return shared;
 }
 

@@ -39,9 +39,8 @@ describe("two nodes of a PostgreSQL store", () => {
     const { node } = scene();
     const stores = [await node(), await node()];
     await planAll(stores, ["a/x", "a/y", "a/z"], 2);
-    const answers = await Promise.all(
-      ["a/x", "a/y", "a/z"].map((name, index) => stores[index % 2]?.claim(key(name))),
-    );
+    const [one, two] = stores as [StateStore, StateStore];
+    const answers = await Promise.all([one.claim(key("a/x")), two.claim(key("a/y")), one.claim(key("a/z"))]);
     expect(answers.filter((answer) => answer === "at_capacity")).toHaveLength(1);
   });
 
@@ -144,9 +143,7 @@ describe("what somebody else changes in a PostgreSQL store", () => {
     await outsider().update(key("a/x"), { paused_until: START, failure_count: 1 });
     await until(() => first.length > 0 && second.length > 0);
     expect(first).toEqual(second);
-    expect(first[0]?.map(({ keys, ...rest }) => ({ ...rest, keys: keys.toSorted() }))).toEqual([
-      { ...key("a/x"), keys: ["failure_count", "paused_until"] },
-    ]);
+    expect(first).toEqual([[{ ...key("a/x"), keys: ["failure_count", "paused_until"] }]]);
   });
 
   it("wakes the others without a word when a node did it, and not that node", async () => {

@@ -2,7 +2,7 @@
  * The way to the database: a pool that is made when it is first needed, the schema's name in every statement, and
  * which failures are worth another try. What is asked is decided elsewhere.
  */
-import pg from "pg";
+import { Pool } from "pg";
 import { messageOf, quote } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import { invalidState, StateError } from "../errors.js";
@@ -84,7 +84,7 @@ export class Database implements Statements {
     const { pool, connectionString } = this.#options;
     if (pool !== undefined) return pool;
     if (this.#pool === undefined) {
-      this.#pool = new pg.Pool({ connectionString, max: MOST_CONNECTIONS, allowExitOnIdle: true });
+      this.#pool = new Pool({ connectionString, max: MOST_CONNECTIONS, allowExitOnIdle: true });
       this.#listenTo(this.#pool);
     }
     return this.#pool;

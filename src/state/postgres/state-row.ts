@@ -40,7 +40,7 @@ export function readRow(row: Fields): StateRow {
     version: Number(row["version"]),
     state: row["rest"] === null ? NO_FIELDS : stateOf(row),
     token: optionalText(row["token"]),
-    owner: row["owner"] === null ? undefined : String(row["owner"]),
+    owner: numberText(row["owner"]),
     dueMs: msOf(row["due_at"]) ?? Infinity,
     seenMs: msOf(row["seen_at"]),
   };
@@ -94,6 +94,11 @@ function set(state: Record<string, unknown>, key: string, value: unknown): void 
 
 function optionalText(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
+}
+
+/** Numbers that may be large come as text. */
+function numberText(value: unknown): string | undefined {
+  return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
 }
 
 function timeText(value: unknown): string | undefined {

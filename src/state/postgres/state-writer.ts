@@ -28,6 +28,8 @@ interface Batch {
   readonly written: Promise<void>;
 }
 
+const byId = (a: ChangedRow, b: ChangedRow): number => Number(a.row.id) - Number(b.row.id);
+
 /** So many decisions in vain mean that something is wrong with more than the moment. */
 const MOST_TRIES = 100;
 
@@ -145,7 +147,6 @@ export class StateWriter {
       parts.push(`${name}(${places.join(", ")})`);
       values.push(...parameters);
     };
-    const byId = (a: ChangedRow, b: ChangedRow): number => Number(a.row.id) - Number(b.row.id);
     // In one order everywhere, so that no two wait for each other.
     const written = changed.filter(({ row }) => row.id !== undefined).toSorted(byId);
     if (written.length > 0) call(`${schema}.write_states`, writeParameters(written));

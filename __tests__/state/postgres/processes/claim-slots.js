@@ -1,11 +1,13 @@
 // A node that claims slots and completes each at once with the next of its schedule, until all schedules have had theirs.
 // Every completion that was accepted is noted in a table that refuses the same slot twice. Prints "ready", then "done".
-import pg from "pg";
+import { writeSync } from "node:fs";
+import { Pool } from "pg";
 import { PostgresStore } from "../../../../dist/state/postgres/index.js";
 
 const [, , connectionString, schema, agents, slots, batch, leaseMs] = process.argv;
+const say = (line) => writeSync(1, `${line}\n`);
 const START_MS = Date.parse("2026-01-01T00:00:00.000Z");
-const pool = new pg.Pool({ connectionString, max: 4 });
+const pool = new Pool({ connectionString, max: 4 });
 const store = new PostgresStore({ pool, schema, leaseMs: Number(leaseMs) });
 const keys = Array.from({ length: Number(agents) }, (_, i) => ({
   agent: `a${i % 20}`,
@@ -47,7 +49,7 @@ async function completed(claims) {
     try {
       return await store.completeAll(claims.map((claim) => ({ claim, change: next })));
     } catch (error) {
-      console.log(`trouble: ${error.message}`);
+      say(`trouble: ${error.message}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
@@ -56,7 +58,7 @@ async function completed(claims) {
 await store.open();
 await store.define(keys);
 await plan();
-console.log("ready");
+say("ready");
 for (;;) {
   try {
     const { claims } = await store.claimDue(Number(batch));
@@ -78,11 +80,11 @@ for (;;) {
     );
   } catch (error) {
     // The database may be away for a moment; that the same slot was accepted twice is what this is about.
-    console.log(error.code === "23505" ? `twice: ${error.detail}` : `trouble: ${error.message}`);
+    say(error.code === "23505" ? `twice: ${error.detail}` : `trouble: ${error.message}`);
     if (error.code === "23505") process.exit(1);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
-console.log("done");
+say("done");
 await store.close();
 await pool.end();

@@ -1,0 +1,171 @@
+import { setTimeout } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { describe, expect, inject, it } from "vitest";
+import type { PostgresPool, QueryAnswer } from "../../../src/state/postgres/index.js";
+import { Children } from "../child.js";
+import { key, LEASE_MS, names, only, planAll, scene } from "./scene.js";
+import { sharedPool } from "./schema.js";
+
+type Query = Parameters<PostgresPool["query"]>[0];
+
+/** A pool whose connection ends after a statement was carried out, and before its answer came. */
+function losing(isLost: (text: string) => boolean): PostgresPool & { isLosing: boolean } {
+  const pool = {
+    isLosing: false,
+    connect: () => sharedPool().connect(),
+    on: () => {},
+    end: async () => {},
+    async query(query: Query): Promise<QueryAnswer> {
+      const answer = await sharedPool().query(query);
+      if (!pool.isLosing || !isLost(query.text)) return answer;
+      pool.isLosing = false;
+      throw new Error("Connection terminated unexpectedly");
+    },
+  };
+  return pool;
+}
+
+describe("an answer that is lost after its statement was carried out", () => {
+  it("does not make the end of a claim untrue", async () => {
+    const { node } = scene();
+    const pool = losing((text) => text.includes("write_states"));
+    const one = await node({ pool });
+    await planAll([one], ["a/x"]);
+    const claim = only((await one.claimDue(10)).claims);
+    pool.isLosing = true;
+    expect(
+      await one.complete(claim, ({ failure_count }) => ({ failure_count: (failure_count ?? 0) + 1 })),
+    ).toBe(true);
+    expect(await one.read(key("a/x"))).toMatchObject({ status: "idle", failure_count: 1 });
+  });
+
+  it("does not make a change twice", async () => {
+    const { node } = scene();
+    const pool = losing((text) => text.includes("write_states"));
+    const one = await node({ pool });
+    await one.update(key("a/x"), { failure_count: 1 });
+    pool.isLosing = true;
+    await one.update(key("a/x"), ({ failure_count }) => ({ failure_count: (failure_count ?? 0) + 1 }));
+    expect(await one.read(key("a/x"))).toMatchObject({ failure_count: 2 });
+  });
+
+  it("does not make a first state twice", async () => {
+    const { node } = scene();
+    const pool = losing((text) => text.includes("add_states"));
+    const one = await node({ pool });
+    pool.isLosing = true;
+    await one.update(key("a/x"), { failure_count: 1 });
+    expect(await one.read(key("a/x"))).toMatchObject({ failure_count: 1 });
+  });
+
+  it("costs a claim its lease, and then its slot is due as before", async () => {
+    const { node, clock } = scene();
+    const pool = losing((text) => text.includes("claim_due"));
+    const one = await node({ pool });
+    await planAll([one], ["a/x"]);
+    const before = await one.read(key("a/x"));
+    pool.isLosing = true;
+    await expect(one.claimDue(10)).rejects.toMatchObject({ code: "STATE_DATABASE" });
+    await clock.advance(LEASE_MS);
+    const { claims } = await one.claimDue(10);
+    expect(names(claims)).toEqual(["a/x"]);
+    expect(claims[0]?.slot.toISOString()).toBe(before.next_run_at);
+  });
+});
+
+describe("a node's own clock", () => {
+  it.each(["600000", "-600000", "31536000000", "-31536000000"])(
+    "has no effect when it is wrong by %s ms",
+    async (skewMs) => {
+      const { schema } = scene();
+      await using children = new Children();
+      const program = fileURLToPath(new URL("processes/skewed-node.js", import.meta.url));
+      const child = children.start(program, [inject("databaseUrl"), schema, skewMs]);
+      expect(await child.line((line) => line.endsWith("times"))).toBe("due, right times");
+      await child.end();
+    },
+  );
+});
+
+describe("the heartbeat of a node", () => {
+  it("keeps its claims although nobody else renews them", async () => {
+    const { node, schema } = scene();
+    const leaseMs = 2_000;
+    const [one, two] = [await node({ clock: undefined, leaseMs }), await node({ clock: undefined, leaseMs })];
+    await planAll([one, two], ["a/x"]);
+    const claim = only((await one.claimDue(10)).claims);
+    const leaseEnd = async (): Promise<string> =>
+      String(
+        (await sharedPool().query(`select lease_until::text from "${schema}".schedules`)).rows[0]?.[
+          "lease_until"
+        ],
+      );
+    const ends = new Set([await leaseEnd()]);
+    while (ends.size < 5) {
+      await setTimeout(50);
+      ends.add(await leaseEnd());
+    }
+    expect((await two.claimDue(10)).claims).toEqual([]);
+    expect(await one.complete(claim, {})).toBe(true);
+  });
+
+  it("lets go of a claim that nobody has wanted for long", async () => {
+    const { node } = scene();
+    const leaseMs = 200;
+    const [one, two] = [await node({ clock: undefined, leaseMs }), await node({ clock: undefined, leaseMs })];
+    await planAll([one, two], ["a/x"]);
+    await one.claimDue(10);
+    let taken: readonly unknown[] = [];
+    while (taken.length === 0) {
+      await setTimeout(50);
+      taken = (await two.claimDue(10)).claims;
+    }
+    expect(taken).toHaveLength(1);
+  });
+
+  it("brings a node back that was forgotten, with all it may run", async () => {
+    const { node, schema } = scene();
+    const one = await node({ clock: undefined, leaseMs: 300 });
+    await planAll([one], ["a/x"]);
+    await sharedPool().query(`delete from "${schema}".nodes`);
+    expect((await one.claimDue(10)).claims).toEqual([]);
+    let claims: readonly unknown[] = [];
+    while (claims.length === 0) {
+      await setTimeout(50);
+      claims = (await one.claimDue(10)).claims;
+    }
+    expect(claims).toHaveLength(1);
+  });
+});
+
+describe("the nodes of a schema", () => {
+  it("are listed with their names while they are open", async () => {
+    const { node, schema } = scene();
+    const one = await node({ nodeName: "north" });
+    await node({ nodeName: "south" });
+    const listed = async (): Promise<unknown[]> =>
+      (await sharedPool().query(`select name from "${schema}".nodes order by id`)).rows;
+    expect(await listed()).toEqual([{ name: "north" }, { name: "south" }]);
+    await one.close();
+    expect(await listed()).toEqual([{ name: "south" }]);
+  });
+});
+
+describe("the connection that hears of changes", () => {
+  it("is made again when it was ended, and hears what came meanwhile", async () => {
+    const { node, outsider, schema } = scene();
+    const one = await node();
+    const heard: string[] = [];
+    one.onChange((changes) => void heard.push(...names(changes)));
+    const { rowCount } = await sharedPool().query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where query = $1",
+      [`listen "${schema}"`],
+    );
+    expect(rowCount).toBe(1);
+    await outsider().update(key("a/x"), { failure_count: 1 });
+    while (heard.length === 0) await setTimeout(10);
+    await outsider().update(key("a/y"), { failure_count: 1 });
+    while (heard.length === 1) await setTimeout(10);
+    expect(heard).toEqual(["a/x", "a/y"]);
+  });
+});
