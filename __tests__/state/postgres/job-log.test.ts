@@ -1,5 +1,8 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { FakeClock } from "../../../src/clock.js";
 import { Database } from "../../../src/state/postgres/database.js";
-import { PostgresJobLog } from "../../../src/state/postgres/index.js";
+import { PostgresJobLog, type PostgresJobLogOptions } from "../../../src/state/postgres/index.js";
+import { selectJobs } from "../../../src/state/postgres/job-rows.js";
 import { migrateDatabase } from "../../../src/state/postgres/migrate.js";
 import { processLogger } from "../../../src/logger.js";
 import { testJobLog } from "../../contract/job-log-contract.js";
@@ -10,4 +13,93 @@ testJobLog("PostgresJobLog", async (setup) => {
   const database = new Database({ ...options, prepare: migrateDatabase });
   const log = new PostgresJobLog({ database, logger: processLogger, ...setup });
   return { log, [Symbol.asyncDispose]: () => log.close() };
+});
+
+describe("the jobs of a PostgresJobLog", () => {
+  const opened = (
+    limits: Partial<PostgresJobLogOptions>,
+  ): { log: PostgresJobLog; clock: FakeClock; schema: string } => {
+    const schema = newSchema();
+    const clock = new FakeClock("2026-11-15T09:00:00Z");
+    const base = { pool: sharedPool(), schema, logger: processLogger };
+    const database = new Database({ ...base, prepare: migrateDatabase });
+    const log = new PostgresJobLog({ database, clock, logger: processLogger, ...limits });
+    onTestFinished(() => log.close());
+    return { log, clock, schema };
+  };
+  const job = { agent: "a", schedule: "x", trigger: "interval" } as const;
+
+  it("go when they are too old, with their outputs, and none that runs", async () => {
+    const { log, clock } = opened({ maxAgeDays: 2 });
+    const running = await log.start(job);
+    const ended = await log.start(job);
+    await (await log.openOutput(ended.id)).close();
+    await log.finish(ended.id, { status: "completed" });
+    await clock.advance("3d");
+    const fresh = await log.start(job);
+    await log.removeOld();
+    expect((await log.list()).map(({ id }) => id)).toEqual([fresh.id, running.id]);
+    expect(await log.readOutput(ended.id)).toBeUndefined();
+  });
+
+  it("go when they are too many, the oldest first, in as many batches as that takes", async () => {
+    const { log } = opened({ maxJobs: 10 });
+    const ids = Array.from({ length: 2_500 }, (_, i) => `job-2026-11-15-${String(i).padStart(6, "0")}`);
+    await log.startAll(ids.map((id) => Object.assign({ id }, job)));
+    await log.finishAll(ids.map((id) => ({ id, status: "completed" as const })));
+    await log.removeOld();
+    expect((await log.list()).map(({ id }) => id)).toEqual(ids.slice(-10).toReversed());
+  });
+
+  it("that another process started have the time between their start and their end", async () => {
+    const { log, clock, schema } = opened({});
+    const { id } = await log.start(job);
+    await clock.advance("5s");
+    const database = new Database({ pool: sharedPool(), schema, logger: processLogger });
+    const other = new PostgresJobLog({ database, clock, logger: processLogger });
+    await other.finish(id, { status: "completed" });
+    expect(await other.get(id)).toMatchObject({ duration_ms: 5_000 });
+  });
+
+  it.each([
+    ["newest", {}, "jobs_newest"],
+    ["of an agent", { agent: "a" }, "jobs_of_agent"],
+    ["of a schedule", { schedule: "x" }, "jobs_of_schedule"],
+    ["of a status", { status: "failed" }, "jobs_by_status"],
+    ["since a time", { since: new Date("2026-11-15T09:00:00Z") }, "jobs_newest"],
+  ] as const)("are found by an index when those %s are listed", async (_, filter, index) => {
+    const { log, schema } = opened({});
+    await log.start(job);
+    const { text, values = [] } = selectJobs(`"${schema}"`, filter);
+    const client = await sharedPool().connect();
+    try {
+      await client.query("set enable_seqscan = off; set enable_sort = off; set enable_bitmapscan = off");
+      const { rows } = await client.query({ text: `explain ${text}`, values: [...values] });
+      expect(JSON.stringify(rows)).toContain(`using ${index}`);
+    } finally {
+      client.release(true);
+    }
+  });
+
+  it("keep an output that is longer than a block, and is written in pieces of any size", async () => {
+    const { log } = opened({ maxOutputBytes: 100_000 });
+    const { id } = await log.start(job);
+    const output = await log.openOutput(id);
+    const whole = Array.from({ length: 60_000 }, (_, i) => String(i % 10)).join("");
+    for (let at = 0, size = 1; at < whole.length; at += size, size = (size * 7) % 20_011)
+      await output.write(whole.slice(at, at + size));
+    await output.close();
+    expect(await log.readOutput(id)).toBe(whole);
+  });
+
+  it("keep head and tail of an output of many blocks", async () => {
+    const { log } = opened({ maxOutputBytes: 50_000 });
+    const { id } = await log.start(job);
+    const output = await log.openOutput(id);
+    const whole = Array.from({ length: 300_000 }, (_, i) => String(i % 7)).join("");
+    await output.write(whole);
+    await output.close();
+    const cut = "\n[250000 bytes of output were cut here]\n";
+    expect(await log.readOutput(id)).toBe(whole.slice(0, 25_000) + cut + whole.slice(-25_000));
+  });
 });

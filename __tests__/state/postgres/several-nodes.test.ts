@@ -37,9 +37,8 @@ describe("two nodes of a PostgreSQL store", () => {
 
   it("never exceed it by claims by hand either", async () => {
     const { node } = scene();
-    const stores = [await node(), await node()];
-    await planAll(stores, ["a/x", "a/y", "a/z"], 2);
-    const [one, two] = stores as [StateStore, StateStore];
+    const [one, two] = [await node(), await node()];
+    await planAll([one, two], ["a/x", "a/y", "a/z"], 2);
     const answers = await Promise.all([one.claim(key("a/x")), two.claim(key("a/y")), one.claim(key("a/z"))]);
     expect(answers.filter((answer) => answer === "at_capacity")).toHaveLength(1);
   });

@@ -51,7 +51,8 @@ export class ClaimDesk {
   constructor(options: ClaimDeskOptions) {
     this.#options = options;
     this.#lease = `${options.leaseMs} milliseconds`;
-    this.#renewals = new GroupCommit((batch) => this.#renewAll(batch));
+    // In turn with all that is written, or the two would wait for each other's rows.
+    this.#renewals = new GroupCommit((batch) => options.writer.alone(() => this.#renewAll(batch)));
   }
 
   /** To be called by who acts alone. */

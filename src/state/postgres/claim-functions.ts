@@ -79,7 +79,6 @@ declare
   v_fresh boolean[];
   v_chosen tid[];
   v_waiting tid[];
-  v_fresh_count integer;
 begin
   if not in_past_expired then
     return query select 'expired', ${ROW_COLUMNS} from ${schema}.schedules s
@@ -105,9 +104,8 @@ begin
         order by s.due_at, s.id limit least(open_line.free, v_left) for update of s skip locked
       ) as w where open_line.free > 0
     ), found as (select * from fresh union all select * from waiting)
-    select array_agg(tid), array_agg(id), array_agg(agent), array_agg(due_at), array_agg(is_fresh),
-      count(*) filter (where is_fresh)
-      into v_tids, v_ids, v_agents, v_dues, v_fresh, v_fresh_count from found;
+    select array_agg(tid), array_agg(id), array_agg(agent), array_agg(due_at), array_agg(is_fresh)
+      into v_tids, v_ids, v_agents, v_dues, v_fresh from found;
     exit when v_tids is null;
     -- From here on nobody else claims for these agents, and what was claimed before can be counted.
     perform from ${schema}.agents a where a.name = any(v_agents) order by a.name for update;
