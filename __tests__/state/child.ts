@@ -46,6 +46,11 @@ export class Child implements AsyncDisposable {
     this.#process.stdin.write(`${line}\n`);
   }
 
+  /** Nothing more will be said to it. */
+  endInput(): void {
+    this.#process.stdin.end();
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#process.kill(signal);
   }
@@ -56,6 +61,11 @@ export class Child implements AsyncDisposable {
     const found = this.lines.find(isWanted);
     if (found === undefined) throw new Error(`It ended without that line: ${this.lines.join(" | ")}`);
     return found;
+  }
+
+  /** Resolves when it has printed this line so many times, or has ended. */
+  async linesOf(line: string, times: number): Promise<void> {
+    await until(() => this.#isOver || this.lines.filter((said) => said === line).length >= times);
   }
 
   /** Resolves when it has ended and all it said was read. */

@@ -73,6 +73,27 @@ describe("an answer that is lost after its statement was carried out", () => {
   });
 });
 
+describe("a statement that the database gave up for another", () => {
+  it("is sent again: it has had no effect", async () => {
+    const { node } = scene();
+    let isRefused = false;
+    const pool: PostgresPool = {
+      connect: () => sharedPool().connect(),
+      on: () => {},
+      end: async () => {},
+      async query(query: Query): Promise<QueryAnswer> {
+        if (!isRefused || !query.text.includes("claim_due")) return sharedPool().query(query);
+        isRefused = false;
+        throw Object.assign(new Error("deadlock detected"), { code: "40P01" });
+      },
+    };
+    const one = await node({ pool });
+    await planAll([one], ["a/x"]);
+    isRefused = true;
+    expect(names((await one.claimDue(10)).claims)).toEqual(["a/x"]);
+  });
+});
+
 describe("a node's own clock", () => {
   it.each(["600000", "-600000", "31536000000", "-31536000000"])(
     "has no effect when it is wrong by %s ms",
