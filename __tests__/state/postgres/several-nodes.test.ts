@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { OutsideChange, StateStore } from "../../../src/index.js";
 import { until } from "../child.js";
@@ -41,6 +42,29 @@ describe("two nodes of a PostgreSQL store", () => {
     await planAll([one, two], ["a/x", "a/y", "a/z"], 2);
     const answers = await Promise.all([one.claim(key("a/x")), two.claim(key("a/y")), one.claim(key("a/z"))]);
     expect(answers.filter((answer) => answer === "at_capacity")).toHaveLength(1);
+  });
+
+  it.each([
+    ["claims what is due", async (store: StateStore) => (await store.claimDue(10)).claims],
+    ["claims by hand", (store: StateStore) => store.claim(key("a/y"))],
+  ])("wait for each other's claims to be counted, when one %s", async (_, claimed) => {
+    const { node, schema } = scene();
+    const one = await node();
+    await planAll([one], ["a/x", "a/y"]);
+    const other = await sharedPool().connect();
+    try {
+      await other.query("begin");
+      await other.query(`select from "${schema}".claim_one(0, 'a', 'x', null, null, '1 hour')`);
+      const claiming = claimed(one);
+      const isWaiting = async (): Promise<boolean> =>
+        (await sharedPool().query("select from pg_locks where not granted")).rowCount !== 0;
+      const isOver = claiming.then(() => true);
+      while (!(await Promise.race([isOver, isWaiting()]))) await setTimeout(5);
+      await other.query("commit");
+      expect([[], "at_capacity"]).toContainEqual(await claiming);
+    } finally {
+      other.release(true);
+    }
   });
 
   it("report a slot that waits once, whichever looks", async () => {
@@ -169,15 +193,17 @@ describe("what somebody else changes in a PostgreSQL store", () => {
   });
 
   it("is found by the next claim when its notification was lost", async () => {
-    const { node, schema } = scene();
+    const { node, outsider, schema } = scene();
     const one = await node();
     const heard = listening(one);
+    await outsider().update(key("b/y"), { failure_count: 1 });
+    await until(() => heard.length > 0);
     await sharedPool().query(
       `insert into "${schema}".changes (agent, schedule, keys) values ('a', 'x', '{hint}')`,
     );
     await one.claimDue(1);
-    await until(() => heard.length > 0);
-    expect(heard).toEqual([[{ ...key("a/x"), keys: ["hint"] }]]);
+    await until(() => heard.length > 1);
+    expect(heard[1]).toEqual([{ ...key("a/x"), keys: ["hint"] }]);
   });
 
   it("is not told again to who opens later", async () => {
@@ -214,5 +240,17 @@ describe("the names and texts of a PostgreSQL store", () => {
     expect(claim).toMatchObject({ ...odd, state: { last_error: text } });
     expect(await one.complete(claim, {})).toBe(true);
     expect([...(await one.list(odd.agent)).keys()]).toEqual([odd.schedule]);
+  });
+
+  it("are told apart when one is written as another is escaped", async () => {
+    const { node } = scene();
+    const one = await node();
+    await one.update({ agent: "a", schedule: "\0" }, { failure_count: 1 });
+    await one.update({ agent: "a", schedule: "\\0" }, { failure_count: 2 });
+    const counts = [...(await one.list("a"))].map(([name, { failure_count }]) => [name, failure_count]);
+    expect(counts).toEqual([
+      ["\0", 1],
+      ["\\0", 2],
+    ]);
   });
 });
