@@ -25,7 +25,7 @@ export async function startServer(settings = {}) {
     createPostgresUser: isRoot,
     initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C"],
     postgresFlags: Object.entries(flags).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
-    onLog: (line) => log.push(String(line)),
+    onLog: (line) => log.push(line),
     onError: (line) => log.push(String(line)),
   });
   const remove = () => rmSync(directory, { recursive: true, force: true });

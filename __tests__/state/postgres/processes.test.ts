@@ -1,7 +1,9 @@
 import { setTimeout } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { Pool } from "pg";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { Children } from "../child.js";
 import { sharedPool } from "./schema.js";
+import { startServer } from "./server.js";
 import { fleetOf } from "./slots.js";
 
 const isEnd = (line: string): boolean => line === "done" || line.startsWith("twice");
@@ -39,6 +41,25 @@ describe("processes that share a PostgreSQL store", () => {
     await setTimeout(2_500);
     stopped.signal("SIGCONT");
     expect(await Promise.all([stopped, steady].map((node) => node.line(isEnd)))).toEqual(["done", "done"]);
+    expect(await fleet.left()).toEqual({ unfinished: 0, claims: 0 });
+  });
+
+  it("go on when the server is restarted under them, and run nothing twice", async () => {
+    const server = await startServer();
+    onTestFinished(() => server.stop());
+    const pool = new Pool({ connectionString: server.url });
+    pool.on("error", () => {});
+    onTestFinished(() => pool.end());
+    await using children = new Children();
+    const size = { agents: 100, slots: 40, batch: 20, leaseMs: 1_500 };
+    const fleet = await fleetOf(children, size, { url: server.url, pool });
+    const nodes = [fleet.start(), fleet.start()];
+    await Promise.all(nodes.map((node) => node.line((line) => line === "ready")));
+    for (let restarts = 0; restarts < 3; restarts++) {
+      await setTimeout(100);
+      await server.restart();
+    }
+    expect(await Promise.all(nodes.map((node) => node.line(isEnd)))).toEqual(["done", "done"]);
     expect(await fleet.left()).toEqual({ unfinished: 0, claims: 0 });
   });
 

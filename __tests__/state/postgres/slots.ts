@@ -1,5 +1,6 @@
 /** Processes that share the slots of a fleet, and what they have left behind. */
 import { fileURLToPath } from "node:url";
+import type { Pool } from "pg";
 import { inject } from "vitest";
 import { migrate } from "../../../src/state/postgres/index.js";
 import type { Child, Children } from "../child.js";
@@ -21,28 +22,31 @@ export interface FleetSize {
   readonly leaseMs: number;
 }
 
+/** On the server of the run, or on another. */
 export async function fleetOf(
   children: Children,
   { agents, slots, batch, leaseMs }: FleetSize,
+  server?: { readonly url: string; readonly pool: Pool },
 ): Promise<Fleet> {
+  const { url, pool } = server ?? { url: inject("databaseUrl"), pool: sharedPool() };
   const schema = unmadeSchema();
-  await migrate(sharedPool(), schema);
-  await sharedPool().query(
+  await migrate(pool, schema);
+  await pool.query(
     `create table "${schema}".accepted (schedule text, number int, token text, unique (schedule, number), unique (token))`,
   );
   const program = fileURLToPath(new URL("processes/claim-slots.js", import.meta.url));
-  const args = [inject("databaseUrl"), schema, agents, slots, batch, leaseMs].map(String);
+  const args = [url, schema, agents, slots, batch, leaseMs].map(String);
   return {
     schema,
     start: () => children.start(program, args),
     async accepted() {
-      const { rows } = await sharedPool().query(
+      const { rows } = await pool.query(
         `select count(*)::int as slots, count(distinct token)::int as tokens from "${schema}".accepted`,
       );
       return rows[0] as { slots: number; tokens: number };
     },
     async left() {
-      const { rows } = await sharedPool().query(
+      const { rows } = await pool.query(
         `select count(*) filter (where coalesce((rest->>'missed_count')::int, 0) <> $1)::int as unfinished,
           count(*) filter (where token is not null)::int as claims from "${schema}".schedules`,
         [slots],
