@@ -4,13 +4,9 @@ import {
   allOptional,
   checked,
   choice,
-  constant,
   list,
-  map,
-  type MapSchema,
   mapOf,
   oneOf,
-  openMap,
   optional,
   type Schema,
   text,
@@ -18,18 +14,14 @@ import {
   textsByName,
   wholeNumber,
 } from "./fields.js";
+import { type TypedMap, typedMaps } from "./typed-maps.js";
 
 type Keys = Readonly<Record<string, Schema>>;
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-interface RuntimeType {
-  readonly description: string;
-  readonly keys: () => Keys;
-}
-
 /** What the types that Rota has are made of. */
-export const RUNTIMES: Readonly<Record<string, RuntimeType>> = {
+export const RUNTIMES: Readonly<Record<string, TypedMap>> = {
   command: {
     description: "A command of its own: an argument list, never a shell.",
     keys: () => ({
@@ -151,17 +143,7 @@ export function keysOfRuntime(type: string): readonly string[] | undefined {
 
 /** `others` are types that the host has registered: only their type is known here. Parts of a runtime may be merged. */
 export function runtimeSchema(others: readonly string[], isWhole: boolean): Schema {
-  const options: Record<string, MapSchema> = {};
-  for (const type of others)
-    options[type] = openMap({ type: constant(type, "A runtime of the host.") }, "a map with a type", {
-      description: "A runtime of the host.",
-    });
-  for (const [type, { description, keys }] of Object.entries(RUNTIMES))
-    options[type] = map(
-      { type: constant(type, description), ...(isWhole ? keys() : allOptional(keys())) },
-      "a map with a type",
-      { description },
-    );
+  const options = typedMaps(RUNTIMES, { others, otherIs: "A runtime of the host.", isWhole });
   return oneOf(options, "a runtime such as { type: command, command: [node, work.js] }", {
     description:
       "How its jobs run. Its keys may stand beside it: `runtime: command`, `command: [node, work.js]`.",

@@ -1,28 +1,9 @@
 /** The keys of a work source, by its type. What only the source itself can judge is asked of it in check-parts.ts. */
-import {
-  allOptional,
-  constant,
-  list,
-  map,
-  type MapSchema,
-  nullable,
-  oneOf,
-  openMap,
-  optional,
-  type Schema,
-  text,
-  fitting,
-} from "./fields.js";
+import { list, map, nullable, oneOf, openMap, optional, type Schema, text, fitting } from "./fields.js";
+import { type TypedMap, typedMaps } from "./typed-maps.js";
 import { durationMs } from "../../duration.js";
 
-type Keys = Readonly<Record<string, Schema>>;
-
-interface SourceType {
-  readonly description: string;
-  readonly keys: () => Keys;
-}
-
-const WORK_SOURCES: Readonly<Record<string, SourceType>> = {
+const WORK_SOURCES: Readonly<Record<string, TypedMap>> = {
   directory: {
     description: "Files in a directory that any number of processes share.",
     keys: () => ({
@@ -109,17 +90,7 @@ const WORK_SOURCES: Readonly<Record<string, SourceType>> = {
 
 /** `others` are types that the host has registered: only their type is known here. */
 export function workSourceSchema(others: readonly string[], byDefault: string, isWhole: boolean): Schema {
-  const options: Record<string, MapSchema> = {};
-  for (const type of others)
-    options[type] = openMap({ type: constant(type, "A work source of the host.") }, "a map with a type", {
-      description: "A work source of the host.",
-    });
-  for (const [type, { description, keys }] of Object.entries(WORK_SOURCES))
-    options[type] = map(
-      { type: constant(type, description), ...(isWhole ? keys() : allOptional(keys())) },
-      "a map with a type",
-      { description },
-    );
+  const options = typedMaps(WORK_SOURCES, { others, otherIs: "A work source of the host.", isWhole });
   const schema = oneOf(options, "a work source such as { type: directory, path: inbox }", {
     description: `Where its work comes from: without an item no job is run. null: nowhere. Default: ${byDefault}.`,
   });
