@@ -132,7 +132,7 @@ describe("a request to run a schedule", () => {
     expect(stage.jobs).toHaveLength(2);
   });
 
-  it("that is seen again while it is acted on starts no second job", async () => {
+  it("that is seen again while it is acted on, also by another scheduler, starts no second job", async () => {
     const store = new MemoryStore();
     const clock = new FakeClock(START);
     const context = contextOf(store, clock);
@@ -143,9 +143,10 @@ describe("a request to run a schedule", () => {
       await clock.sleep("1s");
       return { id: "job-2026-03-01-aaaaaa" };
     };
-    const requests = new Requests(context, { run, cancel: () => false });
+    const one = new Requests(context, { run, cancel: () => false });
+    const other = new Requests(context, { run, cancel: () => false });
     const change = { ...X, keys: ["request"] } as const;
-    const answered = Promise.all([requests.answer([change]), requests.answer([change])]);
+    const answered = Promise.all([one, one, other].map((requests) => requests.answer([change])));
     await clock.advance("1s");
     await answered;
     expect(runs).toBe(1);
@@ -210,6 +211,21 @@ describe("a request that nobody answers", () => {
       undefined,
     ]);
     expect((await store.read(X)).request).toBeUndefined();
+  });
+
+  it("although it was taken is not written again", async () => {
+    const clock = new FakeClock(START);
+    const store = new MemoryStore({ clock });
+    const asking = askScheduler(store, X, { action: "run" }, { clock, timeoutMs: 5_000 });
+    await vi.waitFor(() => expect(clock.sleeping).toBe(1));
+    await store.update(X, { request: null });
+    const states: unknown[] = [];
+    for (let second = 0; second < 5; second++) {
+      await clock.advance("1s");
+      states.push((await store.read(X)).request);
+    }
+    expect(states).toEqual(Array.from({ length: 5 }, () => undefined));
+    expect(await asking).toBeUndefined();
   });
 
   it("is noticed by a scheduler that starts meanwhile", async () => {

@@ -17,7 +17,7 @@ export interface AskOptions {
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const LOOK_MS = 100;
-/** A scheduler that was just starting has not noticed a request: it is written again. */
+/** A scheduler that was just starting has not noticed a request: it is written again, unless it was taken. */
 const ASK_AGAIN_MS = 2_000;
 
 /**
@@ -36,8 +36,11 @@ export async function askScheduler(
   try {
     while (clock.monotonic() < untilMs) {
       if (clock.monotonic() >= askAgainMs) {
+        const isFirst = askAgainMs === -Infinity;
         const expires_at = new Date(clock.now().getTime() + 2 * ASK_AGAIN_MS).toISOString();
-        await store.update(key, { request: { ...request, id, expires_at } });
+        await store.update(key, ({ request: current }) =>
+          isFirst || current?.id === id ? { request: { ...request, id, expires_at } } : {},
+        );
         askAgainMs = clock.monotonic() + ASK_AGAIN_MS;
       }
       await clock.sleep(LOOK_MS, signal);

@@ -18,8 +18,6 @@ export interface RequestedActions {
 export class Requests {
   readonly #context: SchedulerContext;
   readonly #actions: RequestedActions;
-  /** Those under way, by id: who asks writes a request again until it is answered. */
-  readonly #underWay = new Set<string>();
 
   constructor(context: SchedulerContext, actions: RequestedActions) {
     this.#context = context;
@@ -33,29 +31,31 @@ export class Requests {
   }
 
   async #answer(key: ScheduleKey): Promise<void> {
-    const { store, clock } = this.#context;
-    let id: string | undefined;
+    const { store } = this.#context;
     try {
-      const { request, request_answer } = await store.read(key);
-      if (request == null || request.id === request_answer?.id || this.#underWay.has(request.id)) return;
-      if ((isoTimeMs(request.expires_at) ?? 0) <= clock.now().getTime()) return;
-      ({ id } = request);
-      this.#underWay.add(id);
+      const request = await this.#take(key);
+      if (request === undefined) return;
       const answer = await this.#act(key, request);
-      if (answer !== undefined)
-        await store.update(key, (state) => ({
-          request_answer: answer,
-          // Another may have come meanwhile.
-          ...(state.request?.id === id && { request: null }),
-        }));
+      await store.update(key, answer === undefined ? { request } : { request_answer: answer });
     } catch (error) {
       reportTrouble(this.#context, key, "Could not answer a request for", error);
-    } finally {
-      if (id !== undefined) this.#underWay.delete(id);
     }
   }
 
-  /** Nothing when the scheduler stops: whoever runs the schedule next may be asked again. */
+  /** Takes it out of the state, where several schedulers may see it: who does so is the one who acts. */
+  async #take(key: ScheduleKey): Promise<ScheduleRequest | undefined> {
+    const { store, clock } = this.#context;
+    let taken: ScheduleRequest | undefined;
+    await store.update(key, ({ request, request_answer: answer }) => {
+      const isOpen = request != null && request.id !== answer?.id;
+      const isFresh = (isoTimeMs(request?.expires_at) ?? 0) > clock.now().getTime();
+      taken = isOpen && isFresh ? request : undefined;
+      return taken === undefined ? {} : { request: null };
+    });
+    return taken;
+  }
+
+  /** Nothing when the scheduler stops: then it is put back, for whoever runs the schedule next. */
   async #act(key: ScheduleKey, { id, action, job_id }: ScheduleRequest): Promise<RequestAnswer | undefined> {
     if (action === "cancel") {
       const isTold = job_id != null && this.#actions.cancel(job_id);
