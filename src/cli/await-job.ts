@@ -6,7 +6,7 @@ import { JOB_STYLES, tookText } from "./commands/jobs.js";
 import { refusedError } from "./errors.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
 import { talkingLogger } from "./fleet.js";
-import { JobFiles } from "./job-files.js";
+import { JobFiles } from "../state/jobs/job-files.js";
 import { Progress } from "./progress.js";
 import { oneLine } from "./text-width.js";
 import { shortDuration } from "./when.js";

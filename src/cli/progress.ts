@@ -1,14 +1,14 @@
 /** A line at a terminal that shows that something goes on, and is gone when it is over. Nothing where none looks. */
 import { wakeAfter } from "../clock.js";
 import type { CliContext } from "./context.js";
+import { spinnerFrame } from "./spinner.js";
 import { shortDuration } from "./when.js";
 
-const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;
 const BACK_AND_ERASE = "\r\u001B[K";
 
 export class Progress {
   readonly #stream: CliContext["stderr"];
-  #frame = 0;
+  #step = 0;
   #isShown = false;
 
   constructor({ stderr }: CliContext) {
@@ -18,9 +18,8 @@ export class Progress {
   /** Each call turns the wheel one step. The text is one line. */
   show(text: string): void {
     if (this.#stream.isTTY !== true) return;
-    const frame = FRAMES[this.#frame++ % FRAMES.length];
     const room = (this.#stream.columns ?? 80) - 3;
-    this.#stream.write(`${BACK_AND_ERASE}${frame} ${text.slice(0, room)}`);
+    this.#stream.write(`${BACK_AND_ERASE}${spinnerFrame(this.#step++)} ${text.slice(0, room)}`);
     this.#isShown = true;
   }
 

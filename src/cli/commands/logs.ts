@@ -4,7 +4,7 @@ import { type Argument, type Call, type Command, flag } from "../command.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { findJob } from "../find-job.js";
 import { guestStore, talkingLogger } from "../fleet.js";
-import { JobFiles } from "../job-files.js";
+import { JobFiles } from "../../state/jobs/job-files.js";
 import { locateState } from "../locate.js";
 import { OutputTail } from "../output-tail.js";
 import { oneLine } from "../text-width.js";

@@ -7,7 +7,7 @@ import type { Logger } from "../../logger.js";
 import { FileStore } from "../../state/file-store.js";
 import { unless } from "../../state/file/disk.js";
 import { counted } from "../counted.js";
-import { JobFiles } from "../job-files.js";
+import { JobFiles } from "../../state/jobs/job-files.js";
 import { type Owner, readOwner } from "../../state/file/state-owner.js";
 import { oneLine } from "../text-width.js";
 import { relativeTime, shortDuration } from "../when.js";

@@ -35,23 +35,22 @@ export function reportingLogger(say: Reporter["say"]): Logger {
   return { info: () => {}, warn: trouble, error: trouble };
 }
 
-export class JsonReporter implements Reporter {
-  readonly #parts: ReporterParts;
-  readonly #lines: NewsLines;
+/** What both kinds of lines have in common: each event is told as it comes, and nothing is left open at the end. */
+abstract class EventReporter implements Reporter {
+  protected readonly parts: ReporterParts;
+  protected readonly lines: NewsLines;
 
   constructor(parts: ReporterParts) {
-    this.#parts = parts;
-    this.#lines = new NewsLines(parts);
+    this.parts = parts;
+    this.lines = new NewsLines(parts);
   }
 
-  tell(news: News): void {
-    const { clock, isQuiet, output } = this.#parts;
-    if (!isQuiet || this.#lines.lineOf(news)?.isBad === true || BAD_NEWS.has(news.event))
-      output.jsonLine(newsJson(news, clock.now()));
-  }
+  abstract tell(news: News): void;
 
   say(text: string, tone: Tone): void {
-    talk(this.#parts, text, tone);
+    const { output, isQuiet } = this.parts;
+    if (tone === "news" && isQuiet) return;
+    for (const line of talkLines(text, tone, output)) output.talk(line);
   }
 
   close(): Promise<void> {
@@ -65,28 +64,20 @@ const BAD_NEWS: ReadonlySet<News["event"]> = new Set([
   "scheduler:error",
 ]);
 
-export class LineReporter implements Reporter {
-  readonly #parts: ReporterParts;
-  readonly #lines: NewsLines;
-
-  constructor(parts: ReporterParts) {
-    this.#parts = parts;
-    this.#lines = new NewsLines(parts);
-  }
-
+export class JsonReporter extends EventReporter {
   tell(news: News): void {
-    const { clock, isQuiet, output } = this.#parts;
-    const line = this.#lines.lineOf(news);
+    const { clock, isQuiet, output } = this.parts;
+    if (!isQuiet || this.lines.lineOf(news)?.isBad === true || BAD_NEWS.has(news.event))
+      output.jsonLine(newsJson(news, clock.now()));
+  }
+}
+
+export class LineReporter extends EventReporter {
+  tell(news: News): void {
+    const { clock, isQuiet, output } = this.parts;
+    const line = this.lines.lineOf(news);
     if (line === undefined || (isQuiet && !line.isBad)) return;
     output.line(lineText(line, zonedTime(clock.now()), output.paint));
-  }
-
-  say(text: string, tone: Tone): void {
-    talk(this.#parts, text, tone);
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
   }
 }
 
@@ -119,11 +110,6 @@ export function lineText(
 ): string {
   const word = style === undefined ? what : paint(style, what);
   return `${paint("dim", time)}  ${subject}  ${word}  ${more}`;
-}
-
-function talk({ output, isQuiet }: ReporterParts, text: string, tone: Tone): void {
-  if (tone === "news" && isQuiet) return;
-  for (const line of talkLines(text, tone, output)) output.talk(line);
 }
 
 /** Lines that a terminal shows and does not obey, with the indentation that carets need. */

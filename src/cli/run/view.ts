@@ -2,6 +2,7 @@
  * The live view: a table of schedules with what runs, what comes next and how the last run ended, and a line of counts.
  * Pure: how it gets onto the terminal is screen.ts's matter.
  */
+import { spinnerFrame } from "../spinner.js";
 import { stripVTControlCharacters } from "node:util";
 import { capacityOf } from "../../scheduler/agent.js";
 import { isoTimeMs } from "../../iso-time.js";
@@ -27,7 +28,6 @@ export interface ViewSize {
 
 /** How long a picture of the spinner lasts. */
 export const SPIN_MS = 125;
-const SPINNER = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 const COLUMNS: readonly Column[] = [
   { title: "AGENT/SCHEDULE", cutTo: 10 },
@@ -105,7 +105,7 @@ function cellsOf(schedule: FleetSchedule, { view, time, running }: RowSurroundin
 }
 
 function spinnerAt(monotonicMs: number): string {
-  return SPINNER[Math.floor(monotonicMs / SPIN_MS) % SPINNER.length] ?? "";
+  return spinnerFrame(Math.floor(monotonicMs / SPIN_MS));
 }
 
 /** How the last run ended: as it was seen, else as the state remembers it. */

@@ -1,12 +1,12 @@
 /** A job's output and whether the process that runs it is still there, read beside the scheduler that writes them. */
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Logger } from "../logger.js";
-import { nodeDisk, unless } from "../state/file/disk.js";
-import { lifeOf, signerOf } from "../state/file/process-identity.js";
-import { JobArchive } from "../state/jobs/job-archive.js";
-import { JobDirectory } from "../state/jobs/job-directory.js";
-import { dayOfJob } from "../state/jobs/job-id.js";
+import type { Logger } from "../../logger.js";
+import { nodeDisk, unless } from "../file/disk.js";
+import { lifeOf, signerOf } from "../file/process-identity.js";
+import { JobArchive } from "./job-archive.js";
+import { JobDirectory } from "./job-directory.js";
+import { dayOfJob } from "./job-id.js";
 
 export interface JobTally {
   readonly days: number;
