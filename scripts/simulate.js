@@ -1,15 +1,26 @@
-/** Simulates schedulers: `--seeds N` for that many lives, `--from S` to begin elsewhere, `--seed S` to see one again. */
+/**
+ * Simulates schedulers: `--seeds N` for that many lives, `--from S` to begin elsewhere, `--seed S` to see one again,
+ * `--store memory|postgres|nodes` for one scheduler in memory, one on PostgreSQL, or several that share it.
+ */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
+const STORES = ["memory", "postgres", "nodes"];
+
 const { values } = parseArgs({
-  options: { seeds: { type: "string" }, from: { type: "string" }, seed: { type: "string" } },
+  options: {
+    seeds: { type: "string" },
+    from: { type: "string" },
+    seed: { type: "string" },
+    store: { type: "string" },
+  },
 });
 const given = Object.entries(values);
 for (const [name, value] of given) {
-  if (/^\d+$/.test(value)) continue;
-  console.error(`Invalid --${name} ${JSON.stringify(value)}: expected a whole number.`);
+  if (name === "store" ? STORES.includes(value) : /^\d+$/.test(value)) continue;
+  const expected = name === "store" ? STORES.join(", ") : "a whole number";
+  console.error(`Invalid --${name} ${JSON.stringify(value)}: expected ${expected}.`);
   process.exit(2);
 }
 const root = fileURLToPath(new URL("../", import.meta.url));

@@ -506,6 +506,14 @@ export function describeStateStore(kind: string, make: MakeStore): void {
       expect(all.toSorted()).toEqual(Object.keys(plans).toSorted());
     });
 
+    it.each([0, 1])("knows when it saw what it had no room for, when its limit was %d", async (limit) => {
+      const { store, clock } = await storeWith({ "a/x": "00:00:00", "b/x": "00:00:00" });
+      await store.claimDue(limit);
+      await clock.advance("10s");
+      const { claims } = await store.claimDue(10);
+      expect(claims.find(({ agent }) => agent === "b")?.seenAt).toEqual(new Date(at("00:00:00")));
+    });
+
     it.each([NaN, -1])("refuses %d as a limit", async (limit) => {
       const { store } = await openStore();
       await expect(store.claimDue(limit)).rejects.toMatchObject({ code: "INVALID_STATE" });

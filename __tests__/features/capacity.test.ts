@@ -15,8 +15,8 @@ describe("the state around a run", () => {
       },
     });
     const during: object[] = [];
-    await scheduler.start([agent("a", { x: every("1h") })]);
     expect(await state("a", "x")).toMatchObject({ status: "idle", last_run_at: null, last_error: null });
+    await scheduler.start([agent("a", { x: every("1h") })]);
     await clock.advance("2m");
     expect(during).toMatchObject([{ status: "running", last_run_at: null, last_error: null }]);
     expect(await state("a", "x")).toMatchObject({

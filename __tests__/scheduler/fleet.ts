@@ -50,10 +50,12 @@ export interface Fleet {
   readonly settle: () => Promise<void>;
 }
 
-export function fleet(options: SchedulerOptions & { readonly leaseMs?: number } = {}): Fleet {
-  const { leaseMs, ...rest } = options;
+export function fleet(
+  options: SchedulerOptions & { readonly leaseMs?: number; readonly isShared?: boolean } = {},
+): Fleet {
+  const { leaseMs, isShared, ...rest } = options;
   const clock = new FakeClock(MIDNIGHT);
-  const store = new GatedStore({ leaseMs });
+  const store = new GatedStore({ leaseMs, ...(isShared === undefined ? {} : { isShared }) });
   const { logger, lines } = keepingLogger();
   const scheduler = new Scheduler({ store, clock, logger, ...rest });
   const starts: string[] = [];

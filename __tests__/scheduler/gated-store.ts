@@ -50,6 +50,8 @@ interface HeldGate extends Gate {
 
 export class GatedStore implements StateStore {
   readonly jobs: JobLog;
+  /** Whether it says that others share it. */
+  readonly isShared: boolean;
   readonly #store: MemoryStore;
   readonly #gates = new Map<StoreCall, HeldGate>();
   readonly #failures = new Map<StoreCall, Error[]>();
@@ -57,7 +59,8 @@ export class GatedStore implements StateStore {
   readonly #counts = new Map<StoreCall, number>();
   readonly #listeners = new Set<(changes: readonly OutsideChange[]) => void>();
 
-  constructor(options: MemoryStoreOptions = {}) {
+  constructor({ isShared = false, ...options }: MemoryStoreOptions & { readonly isShared?: boolean } = {}) {
+    this.isShared = isShared;
     this.#store = new MemoryStore(options);
     const log = this.#store.jobs;
     this.jobs = {

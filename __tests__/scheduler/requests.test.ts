@@ -143,8 +143,8 @@ describe("a request to run a schedule", () => {
       await clock.sleep("1s");
       return { id: "job-2026-03-01-aaaaaa" };
     };
-    const one = new Requests(context, { run, cancel: () => false });
-    const other = new Requests(context, { run, cancel: () => false });
+    const one = new Requests(context, { run, cancel: () => false, hasJob: () => false });
+    const other = new Requests(context, { run, cancel: () => false, hasJob: () => false });
     const change = { ...X, keys: ["request"] } as const;
     const answered = Promise.all([one, one, other].map((requests) => requests.answer([change])));
     await clock.advance("1s");
@@ -157,7 +157,11 @@ describe("a request to run a schedule", () => {
     const clock = new FakeClock(START);
     const context = contextOf(store, clock);
     await store.update(X, { request: { id: "r1", action: "run", expires_at: "2026-03-01T00:10:00.000Z" } });
-    const requests = new Requests(context, { run: async () => "stopped", cancel: () => false });
+    const requests = new Requests(context, {
+      run: async () => "stopped",
+      cancel: () => false,
+      hasJob: () => false,
+    });
     await requests.answer([{ ...X, keys: ["request"] }]);
     expect((await store.read(X)).request?.id).toBe("r1");
   });
@@ -185,6 +189,54 @@ describe("a request to cancel a job", () => {
     const stage = await asked();
     const answer = await stage.ask(X, { action: "cancel", job_id: "job-2026-03-01-aaaaaa" });
     expect(answer).toMatchObject({ refusal: "not_running" });
+  });
+});
+
+describe("a request on a store that others share", () => {
+  class SharedStore extends MemoryStore {
+    readonly isShared = true;
+  }
+  const JOB = "job-2026-03-01-aaaaaa";
+  const CLAIM = { token: "t", job_id: JOB, slot: START };
+
+  interface Surroundings {
+    readonly key?: ScheduleKey;
+    readonly here?: readonly string[];
+    readonly claim?: typeof CLAIM | null;
+  }
+
+  /** What is left of a request after a scheduler has seen it that runs the jobs of `here`. */
+  async function seen(
+    request: Pick<ScheduleRequest, "action" | "job_id">,
+    { key = X, here = [], claim = CLAIM }: Surroundings = {},
+  ): Promise<{ isLeft: boolean; answer: RequestAnswer | null | undefined }> {
+    const store = new SharedStore();
+    const context = contextOf(store, new FakeClock(START));
+    await store.update(key, { claim, request: { ...request, id: "r1", expires_at: "2026-03-02T00:00:00Z" } });
+    const cancel = (jobId: string): boolean => here.includes(jobId);
+    const requests = new Requests(context, { run: async () => ({ id: JOB }), cancel, hasJob: cancel });
+    await requests.answer([{ ...key, keys: ["request"] }]);
+    const { request: left, request_answer: answer } = await store.read(key);
+    return { isLeft: left != null, answer };
+  }
+
+  it("to run a schedule is left to who knows that", async () => {
+    expect(await seen({ action: "run" }, { key: { agent: "b", schedule: "x" } })).toMatchObject({
+      isLeft: true,
+    });
+    expect(await seen({ action: "run" })).toMatchObject({ isLeft: false, answer: { job_id: JOB } });
+  });
+
+  it("to cancel a job is left to who runs it", async () => {
+    const cancel = { action: "cancel", job_id: JOB } as const;
+    expect(await seen(cancel)).toMatchObject({ isLeft: true });
+    expect(await seen(cancel, { here: [JOB] })).toMatchObject({ isLeft: false, answer: { job_id: JOB } });
+  });
+
+  it("to cancel a job that nobody runs is refused by who sees it", async () => {
+    const answer = { refusal: "not_running" };
+    expect(await seen({ action: "cancel", job_id: JOB }, { claim: null })).toMatchObject({ answer });
+    expect(await seen({ action: "cancel", job_id: "job-2026-03-01-bbbbbb" })).toMatchObject({ answer });
   });
 });
 

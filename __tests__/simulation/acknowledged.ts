@@ -1,6 +1,6 @@
 /** What was acknowledged to those who changed a schedule, and must be found in its state until somebody changes it again. */
 import type { ScheduleState } from "../../src/state/schedule-state.js";
-import type { KnownState } from "./surviving-store.js";
+import type { KnownState } from "./stores.js";
 
 type Field = "status" | "paused_until" | "hint";
 

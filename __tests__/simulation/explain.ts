@@ -4,11 +4,11 @@ import type { SimulationResult } from "./simulation.js";
 const LINES = 30;
 
 /** `undefined` when nothing broke. */
-export function explain({ seed, broken, trace }: SimulationResult): string | undefined {
+export function explain({ seed, broken, trace, store }: SimulationResult): string | undefined {
   if (broken === undefined) return undefined;
   return [
     `Seed ${seed} breaks a guarantee: ${broken.guarantee}: ${broken.details}`,
-    `Replay it, with its whole trace: npm run test:simulation -- --seed ${seed}`,
+    `Replay it, with its whole trace: npm run test:simulation -- --store ${store} --seed ${seed}`,
     ...trace.slice(-LINES),
   ].join("\n");
 }

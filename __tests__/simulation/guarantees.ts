@@ -17,7 +17,7 @@ import {
   WITNESS,
   WITNESS_INTERVAL_MS,
 } from "./simulated-jobs.js";
-import type { KnownState, StateWitness, SurvivingStore } from "./surviving-store.js";
+import type { KnownState, StateView, StateWitness } from "./stores.js";
 import type { ProcessClock } from "./virtual-clock.js";
 import type { World } from "./world.js";
 
@@ -25,7 +25,7 @@ import type { World } from "./world.js";
 export interface CurrentProcess {
   readonly clock: ProcessClock;
   readonly scheduler: Scheduler;
-  readonly inner: SurvivingStore;
+  readonly inner: StateView;
   /** From the call of `stop` to the next call of `start`. */
   isStopped: boolean;
   /** Since the last `start`. */
@@ -57,6 +57,7 @@ export class Guarantees implements StateWitness, JobWitness {
   readonly #startedIds = new Set<string>();
   readonly #startedSlots = new Set<string>();
   readonly #finished = new Set<string>();
+  readonly #told = new Map<string, string>();
   readonly #skips = new Set<string>();
   /** All that was defined since the last start. */
   readonly #defined = new Set<string>();
@@ -65,8 +66,12 @@ export class Guarantees implements StateWitness, JobWitness {
   /** Jobs whose end nobody was told of yet. */
   readonly #untold = new Set<SimulatedJob>();
   readonly #lapsed = new Map<string, string>();
+  /** Whose job died with its process, with the slot it has for that. */
+  readonly #interrupted = new Map<string, string>();
   /** Slots counted as missed whose event has not come. */
   #owedMisses: { readonly slot: string; readonly atMs: number }[] = [];
+  /** Due slots that are gone: what became of them is told when that is written, and so before everything has settled. */
+  readonly #replaced = new Set<string>();
   /** When the witness must start; `undefined` while something excuses it. */
   #beatAtMs: number | undefined;
 
@@ -101,6 +106,7 @@ export class Guarantees implements StateWitness, JobWitness {
   crashed(): void {
     this.#startedSlots.clear();
     this.#owedMisses = [];
+    this.#replaced.clear();
     this.#untold.clear();
     this.#beatAtMs = undefined;
     this.acknowledged.forgetUnderWay();
@@ -135,7 +141,7 @@ export class Guarantees implements StateWitness, JobWitness {
     this.#checkRoom(job, process);
     this.#checkState(job, process);
     if (source === "paused") world.fail("a pause is no slot", `${name} of ${key} at the end of one`);
-    const isLapsed = this.#lapsed.get(key) === slot;
+    const isLapsed = this.#lapsed.get(key) === slot || this.#interrupted.get(key) === slot;
     if (source === "catch-up" && !isLapsed && world.wasCalmSince(Date.parse(slot ?? "")))
       world.fail("waiting is not lateness", `${name} of ${key} catches up though it was seen in time`);
     if (!this.#ordered.has(`${key} ${slot}`)) this.#checkTime(job);
@@ -169,6 +175,8 @@ export class Guarantees implements StateWitness, JobWitness {
       if (!isCounted && !isInterrupted && !isGivenBack && !isNoSlot && !isLapsed)
         this.#world.fail("every slot is accounted for", `${name} lost its claimed slot ${before.claim.slot}`);
     }
+    if ((after.interrupted_count ?? 0) > (before.interrupted_count ?? 0))
+      this.#interrupted.set(name, after.next_run_at ?? "");
     // A job that failed may pause its schedule, which overrides what was said before it was written.
     if (before.claim != null && after.paused_until !== before.paused_until)
       this.acknowledged.forget(name, "paused_until");
@@ -192,6 +200,7 @@ export class Guarantees implements StateWitness, JobWitness {
     const [owed] = this.#owedMisses;
     if (owed !== undefined && world.callsUnderWay === 0)
       world.fail("every skip is told", `no schedule:missed for ${owed.slot}`);
+    if (world.callsUnderWay === 0) this.#checkReplacedTold();
     for (const key of process.inner.keys()) {
       const name = `${key.agent}/${key.schedule}`;
       const lost = this.acknowledged.lost(name, process.inner.peek(key));
@@ -230,7 +239,12 @@ export class Guarantees implements StateWitness, JobWitness {
     if (this.#finished.has(job.id)) this.#world.fail("one final status per job", `${name} finished twice`);
     this.#finished.add(job.id);
     if (known !== undefined) this.#untold.delete(known);
-    if (known?.end !== job.status)
+    this.#told.set(job.id, job.status);
+    // On a store that others share a job is told to end, or superseded, when its claim could not be renewed in time.
+    const { lastFaultMs, lastSlowMs, lastJumpMs, nowMs, leaseMs } = this.#world;
+    const isCutOff = job.status === "interrupted" && known?.info.signal.aborted === true;
+    const mayBeCutOff = isCutOff && Math.max(lastFaultMs, lastSlowMs, lastJumpMs) > nowMs - 3 * leaseMs;
+    if (known?.end !== job.status && !mayBeCutOff)
       this.#world.fail("one final status per job", `${name} ended ${known?.end}, told as ${job.status}`);
   }
 
@@ -251,7 +265,7 @@ export class Guarantees implements StateWitness, JobWitness {
         world.fail("counters return to zero", `${key.agent}/${key.schedule} is claimed after the end`);
     for (const { id, status } of await inner.jobs.list({ limit: Infinity })) {
       const job = jobs.find(id);
-      const expected = job?.process === clock ? job.end : undefined;
+      const expected = job?.process === clock ? (this.#told.get(id) ?? job.end) : undefined;
       if (status === "running" || (expected !== undefined && status !== expected))
         world.fail("one final status per job", `${job?.name} ended ${job?.end}, recorded as ${status}`);
     }
@@ -344,7 +358,13 @@ export class Guarantees implements StateWitness, JobWitness {
     const isTold = this.#skips.has(`${name} ${new Date(dueMs).toISOString()}`);
     const isAsked = this.acknowledged.isChanging(name);
     if (!isTold && !isAsked && troubledMs < recently && world.upSinceMs < recently)
-      world.fail("every slot is accounted for", `${name} lost its due slot ${before.next_run_at}`);
+      this.#replaced.add(`${name} ${new Date(dueMs).toISOString()}`);
+  }
+
+  #checkReplacedTold(): void {
+    for (const slot of this.#replaced)
+      if (!this.#skips.has(slot)) this.#world.fail("every slot is accounted for", `due and gone: ${slot}`);
+    this.#replaced.clear();
   }
 
   #checkCounters({ scheduler, clock }: CurrentProcess): void {
@@ -469,7 +489,7 @@ function longestWaitMs(schedule: SimulatedSchedule, state: KnownState): number {
 
 const walls = new Map<string, (instant: number) => number>();
 
-function isOnGrid(
+export function isOnGrid(
   {
     expression,
     cron,

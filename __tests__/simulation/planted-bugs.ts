@@ -129,8 +129,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     edits: [
       [
         "scheduler/claim-keeper.ts",
-        "claims.map((claim) => store.renew(claim))",
-        "claims.map(() => Promise.resolve(store !== undefined))",
+        "renewals.map(({ claim }) => store.renew(claim))",
+        "renewals.map(() => Promise.resolve(store !== undefined))",
       ],
       [
         "scheduler/job-desk.ts",
@@ -267,7 +267,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "plans whose write failed are forgotten",
-    seed: 163,
+    seed: 171,
     edits: [["scheduler/plan-writes.ts", "          this.#unwritten.set(name, plan);\n", ""]],
     breaks: ["no silence", "agents change at the next pass"],
   },
@@ -281,8 +281,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     edits: [
       [
         "scheduler/ended-jobs.ts",
-        "    const results = await Promise.allSettled([\n",
-        '    this.#context.events.emit("job:finished", { job: job.record });\n    const results = await Promise.allSettled([\n',
+        "    const results = await Promise.allSettled([completing",
+        '    this.#context.events.emit("job:finished", { job: job.record });\n    const results = await Promise.allSettled([completing',
       ],
     ],
     breaks: ["one final status per job"],
@@ -367,7 +367,12 @@ export async function withBug({ name, edits }: PlantedBug, index: number): Promi
     const load = (file: string): Promise<Record<string, unknown>> =>
       import(/* @vite-ignore */ pathToFileURL(join(folder, file)).href) as Promise<Record<string, unknown>>;
     const loaded = await Promise.all(
-      ["scheduler/scheduler.js", "state/memory-store.js", "state/errors.js"].map(load),
+      [
+        "scheduler/scheduler.js",
+        "state/memory-store.js",
+        "state/postgres/postgres-store.js",
+        "state/errors.js",
+      ].map(load),
     );
     return Object.assign({}, ...loaded) as Rota;
   } finally {

@@ -1,5 +1,6 @@
 /** Agents by chance: every kind of schedule and policy, and some that cannot be. */
 import type { Agent } from "../../src/scheduler/agent.js";
+import type { ScheduleKey } from "../../src/state/state-store.js";
 import type { Dice } from "./dice.js";
 import { WITNESS, WITNESS_INTERVAL_MS } from "./simulated-jobs.js";
 
@@ -74,6 +75,12 @@ export function changedFleet(dice: Dice, fleet: readonly SimulatedAgent[], wallM
   const agents = [WITNESS_AGENT, ...others];
   return dice.chance(0.3) ? agents.toReversed() : agents;
 }
+
+/** All that can ever be in a fleet. */
+export const EVERY_KEY: readonly ScheduleKey[] = [
+  { agent: witnessName, schedule: beat },
+  ...AGENT_NAMES.flatMap((agent) => SCHEDULE_NAMES.map((schedule) => ({ agent, schedule }))),
+];
 
 /** What the scheduler takes, though it knows that some of it cannot be. */
 export function asAgents(fleet: readonly SimulatedAgent[]): readonly Agent[] {

@@ -4,17 +4,18 @@
  */
 import { Scheduler } from "../../src/scheduler/scheduler.js";
 import { StateLockedError } from "../../src/state/errors.js";
-import type { JobLog } from "../../src/state/jobs/job-log.js";
 import { MemoryStore } from "../../src/state/memory-store.js";
+import { PostgresStore } from "../../src/state/postgres/postgres-store.js";
 import type { ScheduleStatePatch } from "../../src/state/schedule-state.js";
 import type { ScheduleKey } from "../../src/state/state-store.js";
 import { isStatus } from "./acknowledged.js";
 import { Dice } from "./dice.js";
 import { type CurrentProcess, Guarantees } from "./guarantees.js";
 import { asAgents, changedFleet, randomFleet } from "./random-fleet.js";
+import { MemoryStores } from "./memory-stores.js";
 import { SimulatedJobs, WITNESS } from "./simulated-jobs.js";
-import { type SurvivingStore, survivingStore } from "./surviving-store.js";
-import { TroubledStore, Weather } from "./troubled-store.js";
+import type { BootedStore, Stores, StateWitness } from "./stores.js";
+import { Weather } from "./troubled-store.js";
 import { ProcessClock } from "./virtual-clock.js";
 import { type BrokenGuarantee, World } from "./world.js";
 
@@ -22,13 +23,30 @@ import { type BrokenGuarantee, World } from "./world.js";
 export interface Rota {
   readonly Scheduler: typeof Scheduler;
   readonly MemoryStore: typeof MemoryStore;
+  readonly PostgresStore: typeof PostgresStore;
   readonly StateLockedError: typeof StateLockedError;
 }
 
-export const ROTA: Rota = { Scheduler, MemoryStore, StateLockedError };
+export const ROTA: Rota = { Scheduler, MemoryStore, PostgresStore, StateLockedError };
+
+/** What the stores of one life are made of. */
+export interface Life {
+  readonly seed: number;
+  readonly rota: Rota;
+  readonly world: World;
+  readonly weather: Weather;
+  readonly witness: StateWitness;
+}
+
+export type StoresOf = (life: Life) => Promise<Stores>;
+
+const inMemory: StoresOf = async ({ rota, world, weather, witness }) =>
+  new MemoryStores({ Store: rota.MemoryStore, Locked: rota.StateLockedError, world, weather, witness });
 
 export interface SimulationResult {
   readonly seed: number;
+  /** As scripts/simulate.js calls it. */
+  readonly store: "memory" | "postgres" | "nodes";
   readonly trace: readonly string[];
   readonly broken: BrokenGuarantee | undefined;
   readonly jobs: number;
@@ -39,8 +57,12 @@ const HOUR_MS = 3_600_000;
 const JUMPS_MS = [1_000, HOUR_MS, 25 * HOUR_MS, 10 * 365 * 24 * HOUR_MS];
 const FREEZES_MS = [3_000, 30_000, 120_000];
 
-export async function simulate(seed: number, rota: Rota = ROTA): Promise<SimulationResult> {
-  const simulation = new Simulation(seed, rota);
+export async function simulate(
+  seed: number,
+  rota: Rota = ROTA,
+  storesOf: StoresOf = inMemory,
+): Promise<SimulationResult> {
+  const simulation = new Simulation(seed, rota, storesOf);
   await simulation.run();
   return simulation.result();
 }
@@ -57,7 +79,7 @@ interface Troubles {
 }
 
 interface Process extends CurrentProcess {
-  readonly store: TroubledStore;
+  readonly booted: BootedStore;
 }
 
 type Phase = "dead" | "starting" | "up" | "stopping" | "stopped";
@@ -71,8 +93,9 @@ class Simulation {
   readonly #guarantees: Guarantees;
   readonly #jobs: SimulatedJobs;
   readonly #troubles: Troubles;
+  readonly #storesOf: StoresOf;
+  #stores: Stores | undefined;
   #process: Process | undefined;
-  #lastStore: SurvivingStore | undefined;
   #overtaken: Process[] = [];
   #phase: Phase = "dead";
   #fleet;
@@ -81,9 +104,10 @@ class Simulation {
   #startCount = 0;
   #isEnding = false;
 
-  constructor(seed: number, rota: Rota) {
+  constructor(seed: number, rota: Rota, storesOf: StoresOf) {
     this.#seed = seed;
     this.#rota = rota;
+    this.#storesOf = storesOf;
     const dice = new Dice(seed, 1);
     this.#dice = dice;
     this.#world = new World(Date.UTC(2026, 0, 1) + dice.whole(0, 400 * 86_400) * 1_000, {
@@ -116,6 +140,13 @@ class Simulation {
       JSON.stringify({ seed: this.#seed, checkMs, leaseMs, maxConcurrent, ...this.#troubles }),
     );
     try {
+      this.#stores = await this.#storesOf({
+        seed: this.#seed,
+        rota: this.#rota,
+        world: this.#world,
+        weather: this.#weather,
+        witness: this.#guarantees,
+      });
       await this.#live();
       await this.#finish();
     } catch (error) {
@@ -126,12 +157,14 @@ class Simulation {
         );
     }
     clock.onSettled = () => {};
+    clock.carryOn = undefined;
     for (const process of [this.#process, ...this.#overtaken]) process?.clock.kill();
   }
 
   result(): SimulationResult {
     const { trace, broken } = this.#world;
-    return { seed: this.#seed, trace, broken, jobs: this.#jobs.all.length };
+    const store = this.#stores?.isShared === true ? "postgres" : "memory";
+    return { seed: this.#seed, store, trace, broken, jobs: this.#jobs.all.length };
   }
 
   async #live(): Promise<void> {
@@ -178,6 +211,7 @@ class Simulation {
     const world = this.#world;
     if (world.nowMs > this.#stopEndsMs) world.fail("stop comes to an end", "its time is up");
     this.#guarantees.checkAll();
+    this.#stores?.check();
     if (world.broken !== undefined) throw new Error(world.broken.details);
   }
 
@@ -207,22 +241,8 @@ class Simulation {
   async #boot(): Promise<void> {
     const world = this.#world;
     const clock = new ProcessClock(world.clock);
-    const before = this.#lastStore;
-    const log: JobLog | undefined = before?.jobs;
-    const { leaseMs } = world;
-    const inner = survivingStore(this.#rota.MemoryStore, { clock, leaseMs, witness: this.#guarantees, log });
-    if (before !== undefined) await inner.inherit(before);
-    for (const { store } of this.#overtaken) store.inner = inner;
-    this.#lastStore = inner;
-    const Locked = this.#rota.StateLockedError;
-    const store = new TroubledStore({
-      inner,
-      clock,
-      world,
-      weather: this.#weather,
-      Locked,
-      onClaiming: () => this.#onClaiming(clock),
-    });
+    const booted = await this.#requireStores().boot(clock, () => this.#onClaiming(clock));
+    const { store, view: inner } = booted;
     const random = new Dice(this.#seed, 10 + this.#processes).random;
     const scheduler = new this.#rota.Scheduler({
       store,
@@ -241,13 +261,18 @@ class Simulation {
         },
       },
     });
-    const process: Process = { clock, scheduler, store, inner, isStopped: false, starts: 0 };
+    const process: Process = { clock, scheduler, booted, inner, isStopped: false, starts: 0 };
     this.#process = process;
     this.#guarantees.process = process;
-    world.store = store;
+    world.store = booted.calls;
     this.#processes++;
     this.#listen(process);
     this.#start();
+  }
+
+  #requireStores(): Stores {
+    if (this.#stores === undefined) throw new Error("There are no stores.");
+    return this.#stores;
   }
 
   #listen({ scheduler, clock }: Process): void {
@@ -318,7 +343,10 @@ class Simulation {
       if (deaf.length > 0) world.fail("stop tells jobs to end", `${deaf.length} were not told`);
       const isUntroubled = world.lastFaultMs < calledMs - world.leaseMs - 4 * world.checkMs;
       const isRecorded = outcome === "done" && options.waitForJobs && isUntroubled && wasUp;
-      const claimed = [...process.inner.keys()].filter((key) => process.inner.stored(key).claim != null);
+      const { inner } = process;
+      const claimed = [...inner.keys()].filter(
+        (key) => inner.stored(key).claim != null && !inner.isLeft(key),
+      );
       if (isRecorded && claimed.length > 0 && !this.#guarantees.hasGivenUp)
         world.fail("stop waits until all is recorded", `${claimed.length} claims are left`);
     });
@@ -343,11 +371,12 @@ class Simulation {
     const process = this.#process;
     if (process === undefined) return;
     const world = this.#world;
-    const isOvertaken = this.#dice.chance(0.4);
+    // Where others may share the states, nobody is overtaken: several-nodes.ts has those that stand still.
+    const isOvertaken = this.#dice.chance(0.4) && !this.#requireStores().isShared;
     world.note(isOvertaken ? "the process stands still and is overtaken" : "the process is killed");
     if (isOvertaken) {
       process.clock.isSuspended = true;
-      process.store.isOvertaken = true;
+      this.#requireStores().overtake(process.booted.store);
       this.#overtaken.push(process);
     } else process.clock.kill();
     this.#process = undefined;

@@ -17,25 +17,11 @@ import type {
   StateStore,
 } from "../../src/state/state-store.js";
 import type { StateOperation } from "../../src/state/state-operation.js";
+import type { KnownState, StateView, StateWitness } from "./stores.js";
 import type { ProcessClock } from "./virtual-clock.js";
 
-export type KnownState = Partial<ScheduleState>;
-
-export interface StateWitness {
-  changed(key: ScheduleKey, before: KnownState, after: KnownState): void;
-  completed(claim: ClaimToken, before: KnownState): void;
-}
-
-export interface SurvivingStore extends StateStore {
-  /** What was defined last. */
-  readonly definitions: readonly ScheduleDefinition[];
-  keys(): Iterable<ScheduleKey>;
-  /** What its users see. */
-  peek(key: ScheduleKey): KnownState;
-  /** What would be in the file. */
-  stored(key: ScheduleKey): KnownState;
-  /** As somebody with an editor does. */
-  edit(key: ScheduleKey, patch: ScheduleStatePatch): Promise<void>;
+export interface SurvivingStore extends StateStore, StateView {
+  readonly jobs: JobLog;
   /** Takes over what a dead process left. */
   inherit(from: SurvivingStore): Promise<void>;
 }
@@ -122,6 +108,11 @@ export function survivingStore(
 
     stored(key: ScheduleKey): KnownState {
       return this.known(key);
+    }
+
+    /** Whoever opens it takes it over from the dead at once. */
+    isLeft(): boolean {
+      return false;
     }
 
     async edit({ agent, schedule }: ScheduleKey, patch: ScheduleStatePatch): Promise<void> {

@@ -1,6 +1,7 @@
 /**
  * Time for the simulator: it moves from one wake to the next, and each process sees it through a clock of its own, which
- * ends or stands still with that process. One turn of the event loop settles everything, since nothing here does I/O.
+ * ends or stands still with that process. One turn of the event loop settles everything, unless there is real I/O: then
+ * time stands still until all of it is done.
  */
 import type { Clock } from "../../src/clock.js";
 
@@ -10,14 +11,18 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** So many wakes without time passing mean that something sleeps for 0 ms in a loop. */
-const WAKES_WITHOUT_PROGRESS = 2_000;
+/** So many real things without time passing mean the same as somebody who sleeps for 0 ms for ever. */
+const MOST_STEPS = 2_000;
 
 export class VirtualClock {
   wallMs: number;
   monotonicMs = 0;
+  /** So many wakes without time passing mean that something sleeps for 0 ms in a loop. */
+  mostWakesAtOnce = 2_000;
   /** Called whenever everything that could act has acted. */
   onSettled: () => void = () => {};
+  /** Carries out one thing that somebody waits for in real time; `false` when there is none. */
+  carryOn: (() => Promise<boolean>) | undefined;
   readonly #sleepers = new Set<Sleeper>();
 
   constructor(wallMs: number) {
@@ -52,7 +57,7 @@ export class VirtualClock {
     let wakes = 0;
     for (let next = this.#next(); next !== undefined && next.wakeAt <= until; next = this.#next()) {
       wakes = next.wakeAt > this.monotonicMs ? 0 : wakes + 1;
-      if (wakes > WAKES_WITHOUT_PROGRESS) throw new Error("Time stands still: somebody sleeps for 0 ms.");
+      if (wakes > this.mostWakesAtOnce) throw new Error("Time stands still: somebody sleeps for 0 ms.");
       this.#pass(Math.max(next.wakeAt, this.monotonicMs));
       this.#sleepers.delete(next);
       next.wake();
@@ -67,7 +72,11 @@ export class VirtualClock {
   }
 
   async #settle(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
+    let steps = 0;
+    do {
+      if (steps++ > MOST_STEPS) throw new Error("Time stands still: somebody asks without end.");
+      await new Promise((resolve) => setImmediate(resolve));
+    } while (this.carryOn !== undefined && (await this.carryOn()));
     this.onSettled();
   }
 

@@ -49,12 +49,16 @@ export async function startServer(settings = {}) {
     let server = await start();
     return {
       url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+      get pid() {
+        return server.pid;
+      },
       async stop() {
         await stopped(server);
         remove();
       },
-      async restart() {
-        await stopped(server);
+      /** SIGINT ends its connections first, SIGQUIT ends it at once, as a crash would. */
+      async restart(signal = "SIGINT") {
+        await stopped(server, signal);
         server = await start();
       },
     };
@@ -102,15 +106,15 @@ function started(program, args, options) {
 }
 
 /** Ends it with all its connections. */
-function stopped(server) {
+function stopped(server, signal = "SIGINT") {
   return new Promise((resolve) => {
     if (server.exitCode !== null || server.signalCode !== null) return resolve();
     server.once("exit", () => resolve());
-    server.kill("SIGINT");
+    server.kill(signal);
   });
 }
 
-async function freePort() {
+export async function freePort() {
   const probe = createServer();
   await new Promise((resolve) => probe.listen(0, "127.0.0.1", resolve));
   const { port } = probe.address();

@@ -25,21 +25,23 @@ const ASK_AGAIN_MS = 2_000;
  * nobody answered in time; the request is taken back then.
  */
 export async function askScheduler(
-  store: Pick<StateStore, "read" | "update">,
+  store: Pick<StateStore, "read" | "update" | "clock">,
   key: ScheduleKey,
   request: Pick<ScheduleRequest, "action" | "job_id">,
   { clock = systemClock, timeoutMs = DEFAULT_TIMEOUT_MS, signal }: AskOptions = {},
 ): Promise<RequestAnswer | undefined> {
   const id = randomToken();
+  // Whoever answers goes by the store's time.
+  const expiry = (): string =>
+    new Date((store.clock ?? clock).now().getTime() + 2 * ASK_AGAIN_MS).toISOString();
   const untilMs = clock.monotonic() + timeoutMs;
   let askAgainMs = -Infinity;
   try {
     while (clock.monotonic() < untilMs) {
       if (clock.monotonic() >= askAgainMs) {
         const isFirst = askAgainMs === -Infinity;
-        const expires_at = new Date(clock.now().getTime() + 2 * ASK_AGAIN_MS).toISOString();
         await store.update(key, ({ request: current }) =>
-          isFirst || current?.id === id ? { request: { ...request, id, expires_at } } : {},
+          isFirst || current?.id === id ? { request: { ...request, id, expires_at: expiry() } } : {},
         );
         askAgainMs = clock.monotonic() + ASK_AGAIN_MS;
       }

@@ -123,9 +123,10 @@ export class Checker {
     return this.#turns.take(async () => {
       if (!this.#isAccepting) return "stopped";
       if (this.isFull) return "at_capacity";
+      const askedMs = this.#context.clock.monotonic();
       const claim = await this.#context.store.claim(key);
       if (typeof claim === "string") return claim;
-      const [running] = this.#jobs.start([claim], () => this.#isAccepting);
+      const [running] = this.#jobs.start([claim], askedMs, () => this.#isAccepting);
       return running ?? "stopped";
     });
   }
@@ -152,10 +153,11 @@ export class Checker {
     const at = this.#context.clock.now();
     if (!this.#isAccepting) return { at, mayHaveMore: false };
     // Right before: whatever took long until here must not have cost a running job its claim.
-    await this.#jobs.renew();
+    await this.#claims.renew();
     const limit = this.#room;
+    const askedMs = this.#context.clock.monotonic();
     const { claims, skipped } = this.#asOrdered(await this.#context.store.claimDue(limit));
-    this.#jobs.start(claims, () => this.#isAccepting);
+    this.#jobs.start(claims, askedMs, () => this.#isAccepting);
     if (skipped.length > 0) await this.#planner.noteWaiting(skipped);
     return { at, mayHaveMore: claims.length > 0 && claims.length < limit };
   }

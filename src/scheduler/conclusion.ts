@@ -1,6 +1,7 @@
 /** What is written when a job has ended: its outcome, then the plan that follows from it. Pure. */
 import { isoText } from "../iso-time.js";
 import type { Random } from "../random.js";
+import { interruption } from "../state/claim-rules.js";
 import type { ScheduleState, ScheduleStatePatch } from "../state/schedule-state.js";
 import { type Plan, planNextRun } from "./governor.js";
 import { type JobOutcome, recordOutcome } from "./job-outcome.js";
@@ -31,11 +32,14 @@ export interface PlanningInput {
 export interface EndedJob extends JobOutcome {
   /** It was called off, which is no failure of the schedule. */
   readonly isCancelled?: boolean | undefined;
+  /** It was told to end because its claim could not be renewed: its slot is not used up. */
+  readonly isInterrupted?: boolean | undefined;
 }
 
 /** The state of a schedule after a job of it: an ended one with its outcome, or one that was never started. */
 export function concludeJob(input: PlanningInput, job: EndedJob): Conclusion {
   const { state, schedule } = input;
+  if (job.isInterrupted === true) return concludeCutOff(input, job);
   const recorded = recordOutcome(state, job);
   if (job.isCancelled === true)
     return dropSlot(input, { ...recorded, failure_count: state.failure_count ?? null });
@@ -45,6 +49,15 @@ export function concludeJob(input: PlanningInput, job: EndedJob): Conclusion {
     "on_failure" in schedule &&
     schedule.on_failure === "pause";
   return dropSlot(input, pauses ? { ...recorded, paused_until: NO_END } : recorded);
+}
+
+/** As a store would when the process had died: due at once the first time, and then planned as after a failure. */
+function concludeCutOff(input: PlanningInput, { error }: EndedJob): Conclusion {
+  const { now, state } = input;
+  const { claim: _, ...cutOff } = interruption(state, now);
+  const patch = { ...cutOff, last_error: error ?? null };
+  if (input.schedule === undefined || patch.next_run_at == null) return dropSlot(input, patch);
+  return { patch, plan: { nextRunAt: now, source: "catch-up" } };
 }
 
 /** A slot that is used up or dropped, with the changes that come with it: it is not planned again for the same reason. */

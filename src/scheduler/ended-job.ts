@@ -1,14 +1,17 @@
 /** A job of which only the end is still to be recorded: its outcome in the state, and its record in the log. */
 import type { Claim } from "../state/state-store.js";
-import { endRecord, type EndedRecord, type RunOutcome } from "./run-record.js";
+import type { EndedJobRecord } from "../state/jobs/job-log.js";
+import { cutOffOutcome, endRecord, type RunOutcome, supersededOutcome } from "./run-record.js";
 import type { RunningJob } from "./running-job.js";
 
 export class EndedJob {
   readonly running: RunningJob;
-  readonly outcome: RunOutcome;
   readonly finishedAt: Date;
+  /** As the job itself ended. */
+  readonly #ownOutcome: RunOutcome;
   readonly #durationMs: number;
-  #record: EndedRecord | undefined = undefined;
+  #record: EndedJobRecord | undefined = undefined;
+  #isSuperseded = false;
   /** How many parts of its end, its outcome and its record, nobody has tried to write yet. */
   untriedParts = 2;
   /** Whether the store has its outcome. */
@@ -19,7 +22,7 @@ export class EndedJob {
   /** `finishedMs` on the monotonic clock. */
   constructor(running: RunningJob, outcome: RunOutcome, finishedAt: Date, finishedMs: number) {
     this.running = running;
-    this.outcome = outcome;
+    this.#ownOutcome = outcome;
     this.finishedAt = finishedAt;
     this.#durationMs = finishedMs - running.startedMs;
     running.hasEnded = true;
@@ -29,8 +32,25 @@ export class EndedJob {
     return this.running.claim;
   }
 
+  /** What is to be recorded of it. */
+  get outcome(): RunOutcome {
+    if (this.#isSuperseded) return supersededOutcome(this.#ownOutcome);
+    const { cutOffBy } = this.running;
+    return cutOffBy === undefined ? this.#ownOutcome : cutOffOutcome(this.#ownOutcome, cutOffBy);
+  }
+
+  /** Whether another had its slot when it ended. */
+  get isSuperseded(): boolean {
+    return this.#isSuperseded;
+  }
+
+  supersede(): void {
+    this.#isSuperseded = true;
+    this.#record = undefined;
+  }
+
   /** Made when it is first asked for, as that of its start is. */
-  get record(): EndedRecord {
+  get record(): EndedJobRecord {
     this.#record ??= endRecord(this.running.job, this.outcome, this.finishedAt, this.#durationMs);
     return this.#record;
   }

@@ -1,6 +1,7 @@
 /**
  * How the ends of jobs are written: those that come while one write is under way go together into the next. When that
- * cannot be written, each is tried alone until it can, and each of its two parts only until it has worked.
+ * cannot be written, each is tried alone until it can, and each of its two parts only until it has worked. Where others
+ * share the store, the record comes second: another may have the slot, which only the store knows.
  */
 import { GroupCommit } from "../state/group-commit.js";
 import type { ScheduleState, ScheduleStatePatch } from "../state/schedule-state.js";
@@ -43,7 +44,11 @@ export class EndedJobs {
   /** Does not wait: `job:finished` tells when the end is recorded. */
   add(job: EndedJob): void {
     void this.#completions.add(job);
-    void this.#closings.add(job);
+    if (!this.#isShared) void this.#closings.add(job);
+  }
+
+  get #isShared(): boolean {
+    return this.#context.store.isShared === true;
   }
 
   /** One part of the ends of these jobs, whatever becomes of it. */
@@ -51,11 +56,17 @@ export class EndedJobs {
     // What went wrong is told when a job is tried alone.
     await writing.catch(() => {});
     for (const job of jobs) {
-      if (--job.untriedParts > 0) continue;
+      if (--job.untriedParts > 0 && this.#isFollowed(job)) continue;
       if (job.isCompleted && job.isRecorded) this.#finish(job);
       else void this.#writeAlone(job);
     }
     this.#options.onFreed();
+  }
+
+  /** Whether the other part of its end is under way. */
+  #isFollowed(job: EndedJob): boolean {
+    if (this.#isShared && job.isCompleted) void this.#closings.add(job);
+    return !this.#isShared || job.isCompleted;
   }
 
   async #writeAlone(job: EndedJob): Promise<void> {
@@ -66,10 +77,10 @@ export class EndedJobs {
 
   /** Each part is tried until it has worked, and then never again. */
   async #writeRest(job: EndedJob): Promise<void> {
-    const results = await Promise.allSettled([
-      job.isCompleted ? undefined : this.#completeAll([job]),
-      job.isRecorded ? undefined : this.#options.records.closeAll([job]),
-    ]);
+    const completing = job.isCompleted ? undefined : this.#completeAll([job]);
+    if (this.#isShared) await completing;
+    const closing = job.isRecorded ? undefined : this.#options.records.closeAll([job]);
+    const results = await Promise.allSettled([completing, closing]);
     for (const result of results) if (result.status === "rejected") throw result.reason;
   }
 
@@ -90,7 +101,8 @@ export class EndedJobs {
       for (const job of jobs) job.running.isCompleting = false;
       throw error;
     });
-    for (const job of jobs) {
+    for (const [index, job] of jobs.entries()) {
+      if (this.#isShared && areHeld[index] !== true) job.supersede();
       job.isCompleted = true;
       this.#options.onCompleted(job.running);
     }
@@ -135,6 +147,7 @@ class JobCompletion implements ClaimEnd, PlanNews {
         completedAt: finishedAt,
         error: outcome.error,
         isCancelled: outcome.status === "cancelled",
+        isInterrupted: outcome.status === "interrupted",
       });
       this.plan = plan;
       this.problem = problem;

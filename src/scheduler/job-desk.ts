@@ -77,10 +77,11 @@ export class JobDesk {
   }
 
   /**
-   * Starts what is to be run of these claims, for as long as `mayStart`: a job of them may be what stops the scheduler.
+   * Starts what is to be run of these claims, which the store was asked for at `askedMs` on the monotonic clock, for as
+   * long as `mayStart`: a job of them may be what stops the scheduler.
    * The jobs come first: what is to be written about them can wait, also about those that end at once.
    */
-  start(claims: readonly Claim[], mayStart: () => boolean): RunningJob[] {
+  start(claims: readonly Claim[], askedMs: number, mayStart: () => boolean): RunningJob[] {
     const { clock, roster } = this.#context;
     const started: RunningJob[] = [];
     const ends: JobEnd[] = [];
@@ -88,21 +89,21 @@ export class JobDesk {
     for (const claim of claims) {
       const running = this.#running.get(claim);
       if (running?.isCompleting === false && running.mayGoOnUnder(claim)) {
-        this.#goOnUnder(running, claim);
+        this.#goOnUnder(running, claim, askedMs);
         continue;
       }
       const entry = mayStart() ? roster.find(claim) : undefined;
       if (entry === undefined) {
-        void this.#giveBack(claim);
+        void this.#giveBack(claim, askedMs);
         continue;
       }
       const verdict = judgeClaim(claim, entry.schedule);
       if (verdict.action !== "run") {
-        void this.#drop(claim, verdict.action === "miss" ? verdict : undefined);
+        void this.#drop(claim, askedMs, verdict.action === "miss" ? verdict : undefined);
         continue;
       }
       const job = new RunningJob(claim, entry, verdict.source ?? null, nowMs);
-      this.#admit(job);
+      this.#admit(job, askedMs);
       started.push(job);
       const outcome = this.#run(job);
       // The end of this one, if it has ended, and the start of the next.
@@ -115,39 +116,36 @@ export class JobDesk {
   }
 
   /** A store that hung let the lease of a job end that is still running: it has a new claim now, and no second job. */
-  #goOnUnder(running: RunningJob, claim: Claim): void {
+  #goOnUnder(running: RunningJob, claim: Claim, askedMs: number): void {
     this.#context.log.warn(
       `${running.id} of ${nameOf(claim)} was not renewed in time: it goes on under another claim.`,
     );
     running.claim = claim;
+    running.heldMs = askedMs;
+  }
+
+  has(jobId: string): boolean {
+    return this.#find(jobId) !== undefined;
   }
 
   /** Tells a job to end; `false` when there is none with this id. */
   cancel(jobId: string, reason: string): boolean {
-    for (const running of this.#running.values()) {
-      if (running.id !== jobId) continue;
-      running.abort(reason);
-      return true;
-    }
-    return false;
+    const running = this.#find(jobId);
+    running?.abort(reason);
+    return running !== undefined;
+  }
+
+  #find(jobId: string): RunningJob | undefined {
+    for (const running of this.#running.values()) if (running.id === jobId) return running;
+    return undefined;
   }
 
   cancelAll(reason: string): void {
     for (const running of this.#running.values()) running.abort(reason);
   }
 
-  /** Keeps the claims of running jobs alive; a job whose claim another has taken is told to end. */
-  async renew(): Promise<void> {
-    const lost = await this.#claims.renew();
-    for (const claim of lost) {
-      const running = this.#running.get(claim);
-      if (running?.claim.token === claim.token)
-        running.abort("Another has taken over: its claim was not renewed in time");
-    }
-  }
-
-  #admit(job: RunningJob): void {
-    this.#claims.add(job);
+  #admit(job: RunningJob, askedMs: number): void {
+    this.#claims.add(job, askedMs);
     this.#running.set(job.claim, job);
     this.#size++;
     this.#startCount++;
@@ -205,21 +203,22 @@ export class JobDesk {
   }
 
   /** A claim that came too late to be started leaves its slot due. */
-  #giveBack(claim: Claim): Promise<void> {
-    return this.#settle(claim, () => this.#context.store.release(claim));
+  #giveBack(claim: Claim, askedMs: number): Promise<void> {
+    return this.#settle(claim, askedMs, () => this.#context.store.release(claim));
   }
 
   #drop(
     claim: Claim,
+    askedMs: number,
     miss: { readonly lateMs: number; readonly graceMs: number } | undefined,
   ): Promise<void> {
     const missed = miss === undefined ? undefined : { ...miss, slot: claim.slot };
-    return this.#settle(claim, () => this.#planner.dropClaimed(claim, missed));
+    return this.#settle(claim, askedMs, () => this.#planner.dropClaimed(claim, missed));
   }
 
-  async #settle(claim: Claim, write: () => Promise<unknown>): Promise<void> {
-    const holder = { claim, place: -1 };
-    this.#claims.add(holder);
+  async #settle(claim: Claim, askedMs: number, write: () => Promise<unknown>): Promise<void> {
+    const holder = { claim, place: -1, heldMs: askedMs };
+    this.#claims.add(holder, askedMs);
     await this.#claims.settle(holder, write);
     this.#onFreed();
   }

@@ -17,7 +17,9 @@ export class JobRecords {
   }
 
   /** Opens the records of jobs that start together. What cannot be opened is told, and tried again when its job ends. */
-  async openAll(jobs: readonly RunningJob[]): Promise<void> {
+  async openAll(started: readonly RunningJob[]): Promise<void> {
+    const canRecordWhole = this.#context.store.jobs.recordAll !== undefined;
+    const jobs = canRecordWhole ? started.filter(({ hasEnded }) => !hasEnded) : started;
     try {
       if (jobs.length > 0) await this.#open(jobs);
     } catch {
@@ -32,11 +34,35 @@ export class JobRecords {
     // More than once, where together has failed and each is tried alone.
     for (let openings = openingsOf(started); openings.size > 0; openings = openingsOf(started))
       await Promise.allSettled(openings);
-    const unopened = started.filter(({ isOpened }) => isOpened === undefined);
-    if (unopened.length > 0) await this.#open(unopened);
-    const opened = jobs.filter(({ running }) => running.isOpened === true);
+    const whole = await this.#record(jobs.filter(({ running }) => running.isOpened === undefined));
+    const opened = jobs.filter((job) => job.running.isOpened === true && !whole.has(job));
     if (opened.length > 0) await this.#context.store.jobs.finishAll(opened.map(({ record }) => record));
     for (const job of jobs) job.isRecorded = true;
+  }
+
+  /** Opens what never was, and closes it at once where the log can: answers what needs nothing more. */
+  async #record(jobs: readonly EndedJob[]): Promise<ReadonlySet<EndedJob>> {
+    const whole = new Set<EndedJob>();
+    if (jobs.length === 0) return whole;
+    const areRecorded = await this.#tryRecord(jobs);
+    if (areRecorded === undefined) await this.#open(jobs.map(({ running }) => running));
+    for (const [index, job] of jobs.entries()) {
+      if (areRecorded?.[index] === true) {
+        job.running.isOpened = true;
+        whole.add(job);
+      } else if (areRecorded !== undefined) await this.#noteRefused(job.running, undefined);
+    }
+    return whole;
+  }
+
+  /** `undefined` where the log cannot, or refuses one of them: which one, each alone will tell. */
+  async #tryRecord(jobs: readonly EndedJob[]): Promise<readonly boolean[] | undefined> {
+    try {
+      return await this.#context.store.jobs.recordAll?.(jobs.map(({ record }) => record));
+    } catch (error) {
+      if (isRefusal(error)) return undefined;
+      throw error;
+    }
   }
 
   #open(jobs: readonly RunningJob[]): Promise<void> {
@@ -60,7 +86,7 @@ export class JobRecords {
 
   /** What the log refuses of one job it will always refuse. */
   #asRefused(jobs: readonly RunningJob[], error: unknown): readonly [StateError] {
-    if (jobs.length === 1 && error instanceof StateError && error.code === "INVALID_STATE") return [error];
+    if (jobs.length === 1 && isRefusal(error)) return [error];
     throw error;
   }
 
@@ -79,6 +105,10 @@ export class JobRecords {
   #tell({ claim }: RunningJob, error: unknown): void {
     reportTrouble(this.#context, claim, "Could not record the start of a job of", error);
   }
+}
+
+function isRefusal(error: unknown): error is StateError {
+  return error instanceof StateError && error.code === "INVALID_STATE";
 }
 
 /** The writes that are under way for their starts: one for all jobs of a burst. */

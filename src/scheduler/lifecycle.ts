@@ -2,6 +2,7 @@
  * Whether a scheduler runs, and how it begins and ends. Nothing starts from the moment it is stopped; the store stays open
  * until the last job has ended, and a start meanwhile goes on with it. What a pass does is checker.ts's business.
  */
+import type { Clock } from "../clock.js";
 import type { JobDesk } from "./job-desk.js";
 import type { Checker } from "./checker.js";
 import { CheckLoop } from "./check-loop.js";
@@ -17,6 +18,8 @@ const DEFAULT_STOP_TIMEOUT_MS = 30_000;
 const STOPPED = "The scheduler was stopped";
 
 interface Parts {
+  /** The host's, which a store goes by that has none of its own. */
+  readonly clock: Clock;
   readonly claims: ClaimKeeper;
   readonly jobs: JobDesk;
   readonly checker: Checker;
@@ -27,6 +30,7 @@ interface Parts {
 
 export class Lifecycle {
   readonly #context: SchedulerContext;
+  readonly #hostClock: Clock;
   readonly #claims: ClaimKeeper;
   readonly #jobs: JobDesk;
   readonly #checker: Checker;
@@ -46,8 +50,9 @@ export class Lifecycle {
   #loop: CheckLoop | undefined;
   #unsubscribe: () => void = () => {};
 
-  constructor(context: SchedulerContext, { claims, jobs, checker, requests, pass }: Parts) {
+  constructor(context: SchedulerContext, { clock, claims, jobs, checker, requests, pass }: Parts) {
     this.#context = context;
+    this.#hostClock = clock;
     this.#claims = claims;
     this.#jobs = jobs;
     this.#checker = checker;
@@ -122,7 +127,7 @@ export class Lifecycle {
     await this.#closing;
     if (!this.#isOpen) {
       this.#context.roster = new Roster([]);
-      await this.#context.store.open(this.#context.clock);
+      await this.#context.store.open(this.#hostClock);
       this.#isOpen = true;
     }
     this.#unsubscribe = this.#context.store.onChange((changes) => {
@@ -188,9 +193,13 @@ export class Lifecycle {
   async #linger(): Promise<void> {
     if (!this.#isOpen) return;
     this.#unsubscribe();
+    let isTold = false;
     this.#loop = new CheckLoop(this.#context.clock, async () => {
       if (this.#claims.isIdle) return undefined;
-      await this.#jobs.renew().catch((error: unknown) => this.#report("Could not renew claims", error));
+      await this.#claims.renew().catch((error: unknown) => {
+        if (!isTold) this.#report("Could not renew claims", error);
+        isTold = true;
+      });
       // None is left when renewing has failed.
       return this.#claims.renewalMs || this.#context.checkInterval;
     });

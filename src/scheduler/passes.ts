@@ -11,14 +11,17 @@ export interface PassListeners {
   readonly onTakenOver: () => void;
 }
 
+/** More say nothing new, and would be kept for as long as no pass gets through. */
+const MOST_TROUBLES = 10;
+
 export class Passes {
   readonly #context: SchedulerContext;
   readonly #checker: Checker;
   readonly #listeners: PassListeners;
   #count = 0;
   #lastAt: Date | undefined;
-  /** What made the last one fail. */
-  #trouble: string | undefined;
+  /** What has made one fail since the last that did not. */
+  readonly #troubles = new Set<string>();
 
   constructor(context: SchedulerContext, checker: Checker, listeners: PassListeners) {
     this.#context = context;
@@ -39,7 +42,7 @@ export class Passes {
   reset(): void {
     this.#count = 0;
     this.#lastAt = undefined;
-    this.#trouble = undefined;
+    this.#troubles.clear();
   }
 
   /** Answers how many milliseconds may pass before the next; at once, when there was nothing to wait for. Does not throw. */
@@ -63,16 +66,18 @@ export class Passes {
   }
 
   #pass(restMs: number): number {
-    this.#trouble = undefined;
+    this.#troubles.clear();
     this.#tell();
     return restMs;
   }
 
-  /** A pass that fails as the one before did is no news. */
+  /** A pass that fails as one before did is no news, also when others failed otherwise in between. */
   #fail(error: unknown): number {
     const message = messageOf(error);
-    if (message !== this.#trouble) reportError(this.#context, "Error during schedule check", error);
-    this.#trouble = message;
+    if (!this.#troubles.has(message) && this.#troubles.size < MOST_TROUBLES) {
+      this.#troubles.add(message);
+      reportError(this.#context, "Error during schedule check", error);
+    }
     if (error instanceof StateLockedError) this.#listeners.onTakenOver();
     this.#tell();
     return this.#context.checkInterval;

@@ -3,7 +3,7 @@
  * to cancel a job. Each is acted on once, and answered there. How to ask is in ask-scheduler.ts.
  */
 import { isoTimeMs } from "../iso-time.js";
-import type { RequestAnswer, ScheduleRequest } from "../state/schedule-state.js";
+import type { RequestAnswer, ScheduleRequest, ScheduleState } from "../state/schedule-state.js";
 import type { ClaimRefusal, OutsideChange, ScheduleKey } from "../state/state-store.js";
 import { reportTrouble, type SchedulerContext } from "./scheduler-context.js";
 
@@ -13,6 +13,8 @@ export interface RequestedActions {
   run(key: ScheduleKey): Promise<{ readonly id: string } | ClaimRefusal | "stopped">;
   /** Tells a job to end; `false` when there is none with this id. */
   cancel(jobId: string): boolean;
+  /** Whether a job of this id runs here. */
+  hasJob(jobId: string): boolean;
 }
 
 export class Requests {
@@ -46,13 +48,23 @@ export class Requests {
   async #take(key: ScheduleKey): Promise<ScheduleRequest | undefined> {
     const { store, clock } = this.#context;
     let taken: ScheduleRequest | undefined;
-    await store.update(key, ({ request, request_answer: answer }) => {
-      const isOpen = request != null && request.id !== answer?.id;
-      const isFresh = (isoTimeMs(request?.expires_at) ?? 0) > clock.now().getTime();
-      taken = isOpen && isFresh ? request : undefined;
+    await store.update(key, (state) => {
+      const { request, request_answer: answer } = state;
+      taken = undefined;
+      if (request == null || request.id === answer?.id) return {};
+      const isFresh = (isoTimeMs(request.expires_at) ?? 0) > clock.now().getTime();
+      if (isFresh && !this.#isForAnother(key, request, state)) taken = request;
       return taken === undefined ? {} : { request: null };
     });
     return taken;
+  }
+
+  /** Whether it is left to another scheduler on the same store: who runs the job, or knows the schedule. */
+  #isForAnother(key: ScheduleKey, { action, job_id }: ScheduleRequest, { claim }: ScheduleState): boolean {
+    const { store, roster } = this.#context;
+    if (store.isShared !== true) return false;
+    if (action !== "cancel") return roster.find(key) === undefined;
+    return job_id != null && claim?.job_id === job_id && !this.#actions.hasJob(job_id);
   }
 
   /** Nothing when the scheduler stops: then it is put back, for whoever runs the schedule next. */

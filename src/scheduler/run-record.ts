@@ -1,16 +1,10 @@
 /** What a job's record says at its start and at its end. Pure. */
 import { messageOf } from "../errors.js";
 import { isoText } from "../iso-time.js";
-import type { JobEndStatus, JobRecord } from "../state/jobs/job-log.js";
+import type { EndedJobRecord, JobEndStatus, JobRecord } from "../state/jobs/job-log.js";
 import type { Claim } from "../state/state-store.js";
 import type { WorkItem } from "../work-sources/work-source.js";
 import type { AgentSchedule, RunResult } from "./agent.js";
-
-/** The record of a job that has ended. */
-export interface EndedRecord extends JobRecord {
-  readonly status: JobEndStatus;
-  readonly finished_at: string;
-}
 
 export interface RunOutcome {
   readonly status: JobEndStatus;
@@ -52,7 +46,7 @@ export function endRecord(
   { status, error, summary, exitCode, responseBody, workItem }: RunOutcome,
   finishedAt: Date,
   durationMs: number,
-): EndedRecord {
+): EndedJobRecord {
   // One by one: a spread takes several times as long, and a burst has thousands of them.
   return {
     id: job.id,
@@ -87,6 +81,23 @@ export function outcomeOf(result: RunResult | void): RunOutcome {
   if (success) return { ...said, status: "completed" };
   const isKnown = status === "timeout" || status === "cancelled";
   return { ...said, status: isKnown ? status : "failed", error: error ?? "the job failed" };
+}
+
+/** A job that was told to end because its claim could not be renewed has not failed, unless it ended of itself. */
+export function cutOffOutcome(outcome: RunOutcome, reason: string): RunOutcome {
+  if (outcome.status === "completed" || outcome.status === "timeout") return outcome;
+  return { ...outcome, status: "interrupted", error: `interrupted: ${reason}` };
+}
+
+/** What came of a job whose slot another has taken changes nothing, but is told. */
+export function supersededOutcome(outcome: RunOutcome): RunOutcome {
+  const { status, error } = outcome;
+  const end = error === undefined ? status : `${status}: ${error}`;
+  return {
+    ...outcome,
+    status: "interrupted",
+    error: `superseded: another has taken over its slot, where this job ended as ${end}`,
+  };
 }
 
 /** A job that throws has failed, unless it was told to end. */

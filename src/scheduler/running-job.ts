@@ -25,6 +25,7 @@ export class RunningJob implements TriggerInfo, JobRequest, ClaimHolder {
   /** What it runs under: another than it was started with, when that was not renewed in time. */
   claim: Claim;
   place = -1;
+  heldMs: number = -Infinity;
   /** On the monotonic clock. */
   readonly startedMs: number;
   /** While its start is being recorded. */
@@ -37,6 +38,8 @@ export class RunningJob implements TriggerInfo, JobRequest, ClaimHolder {
   isCompleting = false;
   /** Whether its place has been given to others. */
   isGone = false;
+  /** Why it was told to end, when that was because its claim could not be renewed. */
+  cutOffBy: string | undefined = undefined;
   readonly agent: Agent;
   readonly schedule: AgentSchedule;
   readonly #startedUnder: Claim;
@@ -44,6 +47,7 @@ export class RunningJob implements TriggerInfo, JobRequest, ClaimHolder {
   readonly #source: JobRecord["source"];
   #job: JobRecord | undefined = undefined;
   #controller: AbortController | undefined = undefined;
+  #isLost = false;
 
   constructor(claim: Claim, entry: RosterEntry, source: JobRecord["source"], startedMs: number) {
     this.claim = claim;
@@ -92,11 +96,28 @@ export class RunningJob implements TriggerInfo, JobRequest, ClaimHolder {
 
   /** One that has ended takes no other slot than its own: that of a later one is to be run. */
   mayGoOnUnder({ slot }: Claim): boolean {
+    if (this.#isLost) return false;
     return !this.hasEnded || slot.getTime() === this.claim.slot.getTime();
   }
 
   get isAborted(): boolean {
     return this.#controller?.signal.aborted === true;
+  }
+
+  /** Another has its slot: from then on it runs for nobody, and under no other claim. */
+  lose(reason: string): void {
+    // Where it has ended, it was its end that took the claim away.
+    if (this.hasEnded) return;
+    this.#isLost = true;
+    this.abort(reason);
+  }
+
+  /** `false` when it has ended, or was told to before: that is how it ends then. */
+  letGo(reason: string): boolean {
+    if (this.hasEnded || this.isAborted) return false;
+    this.cutOffBy = reason;
+    this.abort(reason);
+    return true;
   }
 
   abort(reason: string): void {

@@ -57,13 +57,15 @@ export class Scheduler implements AsyncDisposable {
     this.#defaults = { timezone: options.timezone, jitterPercent: options.jitterPercent };
     checkOptions(options);
     const log = guarded(options.logger ?? consoleLogger);
+    const store = options.store ?? this.#newStore();
+    const clock = options.clock ?? (options.unref === true ? unrefClock : systemClock);
     this.#context = {
-      clock: options.clock ?? (options.unref === true ? unrefClock : systemClock),
+      clock: store.clock ?? clock,
       random: options.random ?? systemRandom,
       log,
       events: new EventHub((event, error) => log.error(`A listener to ${event} failed: ${messageOf(error)}`)),
       checkInterval: options.checkInterval ?? DEFAULT_CHECK_INTERVAL_MS,
-      store: options.store ?? this.#newStore(),
+      store,
       roster: new Roster([]),
     };
     const planner = new Planner(this.#context);
@@ -85,12 +87,14 @@ export class Scheduler implements AsyncDisposable {
       onTakenOver: () => void this.#giveUp(),
     });
     this.#lifecycle = new Lifecycle(this.#context, {
+      clock,
       claims,
       jobs: this.#jobs,
       checker: this.#checker,
       requests: new Requests(this.#context, {
         run: (key) => this.#checker.trigger(key),
         cancel: (jobId) => this.cancel(jobId),
+        hasJob: (jobId) => this.#jobs.has(jobId),
       }),
       pass: () => this.#passes.run(),
     });

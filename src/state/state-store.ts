@@ -81,6 +81,16 @@ export interface StateStore extends AsyncDisposable {
   /** How long a claim lasts that is not renewed, in milliseconds. */
   readonly leaseMs: number;
   /**
+   * By which it decides what is due, from `open` on, where that is no clock of this machine: whoever plans for it goes by
+   * this one too. Absent: the one given to `open`, or to the store when it was made.
+   */
+  readonly clock?: Clock | undefined;
+  /**
+   * Whether others may claim what is not renewed here in time, so that its jobs have to end before. Absent: there is
+   * one owner, and a store that hangs harms none of its jobs.
+   */
+  readonly isShared?: boolean | undefined;
+  /**
    * Takes ownership, and recovers what an owner that died left behind. A store that was made without a clock goes by
    * the one given here. May be called again after `close`.
    */

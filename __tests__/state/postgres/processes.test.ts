@@ -4,16 +4,14 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { Children } from "../child.js";
 import { sharedPool } from "./schema.js";
 import { startServer } from "./server.js";
-import { fleetOf } from "./slots.js";
-
-const isEnd = (line: string): boolean => line === "done" || line.startsWith("twice");
+import { claimedBy, fleetOf } from "./slots.js";
 
 describe("processes that share a PostgreSQL store", () => {
   it.each([2, 3])("run every slot once when there are %i of them", async (count) => {
     await using children = new Children();
     const fleet = await fleetOf(children, { agents: 200, slots: 10, batch: 50, leaseMs: 30_000 });
     const nodes = Array.from({ length: count }, () => fleet.start());
-    expect(await Promise.all(nodes.map((node) => node.line(isEnd)))).toEqual(nodes.map(() => "done"));
+    expect(await claimedBy(nodes)).toBe(2_000);
     expect(await fleet.accepted()).toEqual({ slots: 2_000, tokens: 2_000 });
     expect(await fleet.left()).toEqual({ unfinished: 0, claims: 0 });
   });
@@ -28,7 +26,7 @@ describe("processes that share a PostgreSQL store", () => {
       await setTimeout(100);
       await victim.kill();
     }
-    expect(await steady.line(isEnd)).toBe("done");
+    await claimedBy([steady]);
     expect(await fleet.left()).toEqual({ unfinished: 0, claims: 0 });
   });
 
@@ -40,7 +38,7 @@ describe("processes that share a PostgreSQL store", () => {
     stopped.signal("SIGSTOP");
     await setTimeout(2_500);
     stopped.signal("SIGCONT");
-    expect(await Promise.all([stopped, steady].map((node) => node.line(isEnd)))).toEqual(["done", "done"]);
+    await claimedBy([stopped, steady]);
     expect(await fleet.left()).toEqual({ unfinished: 0, claims: 0 });
   });
 
@@ -59,7 +57,7 @@ describe("processes that share a PostgreSQL store", () => {
       await setTimeout(100);
       await server.restart();
     }
-    expect(await Promise.all(nodes.map((node) => node.line(isEnd)))).toEqual(["done", "done"]);
+    await claimedBy(nodes);
     expect(await fleet.left()).toEqual({ unfinished: 0, claims: 0 });
   });
 
@@ -75,7 +73,7 @@ describe("processes that share a PostgreSQL store", () => {
       );
       await setTimeout(50);
     }
-    expect(await Promise.all(nodes.map((node) => node.line(isEnd)))).toEqual(["done", "done"]);
+    await claimedBy(nodes);
     expect(await fleet.left()).toEqual({ unfinished: 0, claims: 0 });
   });
 });

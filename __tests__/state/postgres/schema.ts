@@ -8,7 +8,7 @@ const idle: string[] = [];
 const made: string[] = [];
 let shared: Pool | undefined;
 
-const TABLES = ["nodes", "agents", "schedules", "changes", "jobs", "job_outputs"];
+const TABLES = ["nodes", "agents", "schedules", "changes", "receipts", "jobs", "job_outputs"];
 
 /** One pool for all tests of a file; it does not keep the process. */
 export function sharedPool(): Pool {

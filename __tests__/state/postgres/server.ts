@@ -37,8 +37,8 @@ export default async function setup(project: TestProject): Promise<(() => Promis
 export interface TestServer {
   readonly url: string;
   stop(): Promise<void>;
-  /** Ends it with all its connections, and starts it again on the same port and data. */
-  restart(): Promise<void>;
+  /** Ends it with all its connections, and starts it again on the same port and data. `crash`: without any order. */
+  restart(how?: "restart" | "crash"): Promise<void>;
 }
 
 /** A server with nothing in it. */
@@ -55,9 +55,9 @@ export async function startServer(
       child.endInput();
       await child.end();
     },
-    async restart() {
+    async restart(how = "restart") {
       restarts++;
-      child.say("restart");
+      child.say(how);
       await child.linesOf("restarted", restarts);
     },
   };
@@ -66,5 +66,8 @@ export async function startServer(
 /** Whether any of the files that are to be run needs a server: starting one takes seconds. */
 function isWanted({ vitest }: TestProject): boolean {
   const { filenamePattern: patterns = [] } = vitest as { filenamePattern?: readonly string[] };
-  return patterns.length === 0 || patterns.some((pattern) => /postgres|state|__tests__\/?$/.test(pattern));
+  return (
+    patterns.length === 0 ||
+    patterns.some((pattern) => /postgres|state|simulation|(__tests__|cli)\/?$/.test(pattern))
+  );
 }

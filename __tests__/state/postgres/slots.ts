@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import type { Pool } from "pg";
 import { inject } from "vitest";
-import { migrate } from "../../../src/state/postgres/index.js";
+import { migrate, PostgresStore } from "../../../src/state/postgres/index.js";
 import type { Child, Children } from "../child.js";
 import { sharedPool, unmadeSchema } from "./schema.js";
 
@@ -46,12 +46,29 @@ export async function fleetOf(
       return rows[0] as { slots: number; tokens: number };
     },
     async left() {
-      const { rows } = await pool.query(
-        `select count(*) filter (where coalesce((rest->>'missed_count')::int, 0) <> $1)::int as unfinished,
-          count(*) filter (where token is not null)::int as claims from "${schema}".schedules`,
-        [slots],
-      );
-      return rows[0] as { unfinished: number; claims: number };
+      const store = new PostgresStore({ pool, schema });
+      const names = Array.from({ length: Math.min(agents, 20) }, (_, index) => `a${index}`);
+      const lists = await Promise.all(names.map((agent) => store.list(agent)));
+      const states = lists.flatMap((list) => Array.from(list.values()));
+      const finished = states.filter(({ missed_count: done }) => done === slots);
+      const held = states.filter(({ claim }) => claim != null);
+      return { unfinished: agents - finished.length, claims: held.length };
     },
   };
+}
+
+/** What a process says at its end: how many slots it has claimed, or that one was accepted twice. */
+export async function endOf(node: Child): Promise<{ readonly claimed: number; readonly twice: string }> {
+  const line = await node.line((said) => said.startsWith("done") || said.startsWith("twice"));
+  return line.startsWith("done")
+    ? { claimed: Number(line.slice("done ".length)), twice: "" }
+    : { claimed: 0, twice: line };
+}
+
+/** How many slots processes have claimed together. Rejects when one was accepted twice. */
+export async function claimedBy(nodes: readonly Child[]): Promise<number> {
+  const ends = await Promise.all(nodes.map(endOf));
+  const twice = ends.find((end) => end.twice !== "");
+  if (twice !== undefined) throw new Error(twice.twice);
+  return ends.reduce((sum, { claimed }) => sum + claimed, 0);
 }

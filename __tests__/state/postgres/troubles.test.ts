@@ -2,20 +2,29 @@ import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, inject, it } from "vitest";
 import type { PostgresPool, QueryAnswer } from "../../../src/state/postgres/index.js";
-import { Children } from "../child.js";
+import { Heartbeat } from "../../../src/state/postgres/heartbeat.js";
+import type { Claim } from "../../../src/index.js";
+import { Children, until } from "../child.js";
 import { key, LEASE_MS, names, only, planAll, scene } from "./scene.js";
 import { sharedPool } from "./schema.js";
 
 type Query = Parameters<PostgresPool["query"]>[0];
 
 /** A pool whose connection ends after a statement was carried out, and before its answer came. */
-function losing(isLost: (text: string) => boolean): PostgresPool & { isLosing: boolean } {
-  const pool = {
+interface LosingPool extends PostgresPool {
+  isLosing: boolean;
+  isAwayFor: (text: string) => boolean;
+}
+
+function losing(isLost: (text: string) => boolean): LosingPool {
+  const pool: LosingPool = {
     isLosing: false,
+    isAwayFor: () => false,
     connect: () => sharedPool().connect(),
     on: () => {},
     end: async () => {},
     async query(query: Query): Promise<QueryAnswer> {
+      if (pool.isAwayFor(query.text)) throw new Error("connect ECONNREFUSED");
       const answer = await sharedPool().query(query);
       if (!pool.isLosing || !isLost(query.text)) return answer;
       pool.isLosing = false;
@@ -51,11 +60,26 @@ describe("an answer that is lost after its statement was carried out", () => {
 
   it("does not make a first state twice", async () => {
     const { node } = scene();
-    const pool = losing((text) => text.includes("add_states"));
+    const pool = losing((text) => text.includes("write_states"));
     const one = await node({ pool });
     pool.isLosing = true;
-    await one.update(key("a/x"), { failure_count: 1 });
+    await one.update(key("a/x"), ({ failure_count }) => ({ failure_count: (failure_count ?? 0) + 1 }));
     expect(await one.read(key("a/x"))).toMatchObject({ failure_count: 1 });
+  });
+
+  it("does not make the end of a claim untrue either when what became of it can only be seen later", async () => {
+    const { node } = scene();
+    const pool = losing((text) => text.includes("write_states"));
+    const one = await node({ pool });
+    await planAll([one], ["a/x"]);
+    const claim = only((await one.claimDue(10)).claims);
+    const change = { last_error: "once" };
+    pool.isLosing = true;
+    pool.isAwayFor = (text) => text.includes("receipts");
+    await expect(one.complete(claim, change)).rejects.toMatchObject({ code: "STATE_DATABASE" });
+    pool.isAwayFor = () => false;
+    expect(await one.complete(claim, change)).toBe(true);
+    expect(await one.complete({ ...claim, token: "1" }, change)).toBe(false);
   });
 
   it("costs a claim its lease, and then its slot is due as before", async () => {
@@ -101,7 +125,7 @@ describe("a node's own clock", () => {
       const { schema } = scene();
       await using children = new Children();
       const program = fileURLToPath(new URL("processes/skewed-node.js", import.meta.url));
-      const child = children.start(program, [inject("databaseUrl"), schema, skewMs]);
+      const child = children.start(program, [skewMs, inject("databaseUrl"), schema]);
       expect(await child.line((line) => line.endsWith("times"))).toBe("due, right times");
       await child.end();
     },
@@ -109,40 +133,43 @@ describe("a node's own clock", () => {
 });
 
 describe("the heartbeat of a node", () => {
-  it("keeps its claims although nobody else renews them", async () => {
-    const { node, schema } = scene();
-    // Long enough for a machine that stalls.
-    const leaseMs = 6_000;
+  it("renews no claims: they last for as long as whoever holds them renews them", async () => {
+    const { node } = scene();
+    const leaseMs = 600;
     const [one, two] = [await node({ clock: undefined, leaseMs }), await node({ clock: undefined, leaseMs })];
-    await planAll([one, two], ["a/x"]);
-    const claim = only((await one.claimDue(10)).claims);
-    const leaseEnd = async (): Promise<string> =>
-      String(
-        (await sharedPool().query(`select lease_until::text from "${schema}".schedules`)).rows[0]?.[
-          "lease_until"
-        ],
-      );
-    const ends = new Set([await leaseEnd()]);
-    while (ends.size < 3) {
-      await setTimeout(50);
-      ends.add(await leaseEnd());
+    await planAll([one, two], ["a/x", "b/x"]);
+    const { claims } = await one.claimDue(10);
+    const kept = claims.find(({ agent }) => agent === "a");
+    let isHeld = kept !== undefined;
+    let taken: readonly Claim[] = [];
+    while (isHeld && taken.length === 0) {
+      isHeld = kept !== undefined && (await one.renew(kept));
+      taken = (await two.claimDue(10)).claims;
+      await setTimeout(10);
     }
-    expect((await two.claimDue(10)).claims).toEqual([]);
-    expect(await one.complete(claim, {})).toBe(true);
+    expect(names(taken)).toEqual(["b/x"]);
   });
 
-  it("lets go of a claim that nobody has wanted for long", async () => {
-    const { node } = scene();
-    const leaseMs = 200;
-    const [one, two] = [await node({ clock: undefined, leaseMs }), await node({ clock: undefined, leaseMs })];
-    await planAll([one, two], ["a/x"]);
-    await one.claimDue(10);
-    let taken: readonly unknown[] = [];
-    while (taken.length === 0) {
-      await setTimeout(50);
-      taken = (await two.claimDue(10)).claims;
-    }
-    expect(taken).toHaveLength(1);
+  it("says once that the database is away, and again when it is away again", async () => {
+    let isAway = true;
+    const lines: string[] = [];
+    const logger = { info() {}, warn: (line: string) => void lines.push(line), error() {} };
+    let beats = 0;
+    const beat = async (): Promise<void> => {
+      beats++;
+      if (isAway) throw new Error("gone");
+    };
+    const heartbeat = new Heartbeat(3, beat, logger);
+    await until(() => beats > 5);
+    expect(lines).toEqual(["Could not show that this node lives: gone"]);
+    isAway = false;
+    const worked = beats + 2;
+    await until(() => beats > worked);
+    isAway = true;
+    const failed = beats + 2;
+    await until(() => beats > failed);
+    await heartbeat.stop();
+    expect(lines).toHaveLength(2);
   });
 
   it("brings a node back that was forgotten, with all it may run", async () => {

@@ -37,6 +37,14 @@ export class JobIds {
   }
 }
 
+/** Shares no factor with the number of ids, so that every number makes another, and those of one day scatter. */
+const STEP = 2_097_143;
+
+/** The id of the job with this number. No two are the same until all of a day are used up. */
+export function numberedJobId(startedAt: Date, number: number): string {
+  return jobId(startedAt, ((number % IDS_A_DAY) * STEP) % IDS_A_DAY);
+}
+
 function jobId(startedAt: Date, drawn: number): string {
   return `job-${dayOf(startedAt)}-${drawn.toString(36).padStart(SUFFIX_LENGTH, "0")}`;
 }

@@ -96,6 +96,12 @@ export interface NamedOutcome extends JobOutcomeRecord {
   readonly id: string;
 }
 
+/** The record of a job that has ended. */
+export interface EndedJobRecord extends JobRecord {
+  readonly status: JobEndStatus;
+  readonly finished_at: string;
+}
+
 export interface JobFilter {
   readonly agent?: string | undefined;
   readonly schedule?: string | undefined;
@@ -123,10 +129,18 @@ export interface JobLog {
    * `get` tells.
    */
   startAll(jobs: readonly NamedJob[]): Promise<readonly boolean[]>;
-  /** Closes a record; durable when it resolves. `false`: it is closed already, or unknown; the first close stays. */
+  /**
+   * Closes a record; durable when it resolves. `false`: it is closed already, or unknown; the first close stays. In a log
+   * that others share, one who only found that a job's process was gone gives way to who saw its end.
+   */
   finish(id: string, outcome: JobOutcomeRecord): Promise<boolean>;
   /** Closes several records as `startAll` opens them, and answers of each what `finish` would. */
   finishAll(outcomes: readonly NamedOutcome[]): Promise<readonly boolean[]>;
+  /**
+   * As `startAll` and then `finishAll`, for jobs that had ended before either was written. A log that could do no better
+   * than those two leaves it out.
+   */
+  recordAll?(jobs: readonly EndedJobRecord[]): Promise<readonly boolean[]>;
   get(id: string): Promise<JobRecord | undefined>;
   /** Newest first, by the time of the start. */
   list(filter?: JobFilter): Promise<readonly JobRecord[]>;

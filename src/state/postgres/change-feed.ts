@@ -20,7 +20,7 @@ export interface ChangeFeedOptions {
 }
 
 const SHORTEST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 1_000;
 
 export class ChangeFeed {
   readonly #options: ChangeFeedOptions;

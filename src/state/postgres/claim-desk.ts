@@ -5,14 +5,15 @@
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import { GroupCommit } from "../group-commit.js";
-import type { JobLog } from "../jobs/job-log.js";
 import type { Claim, ClaimRefusal, ClaimToken, DueSlots, ScheduleKey } from "../state-store.js";
 import { type ClaimAnswer, claimOf, readAnswer, readRefusal } from "./claim-answer.js";
-import { ROW_COLUMNS } from "./claim-functions.js";
 import { EndLost } from "./claim-operations.js";
 import { columnText, textOfColumn } from "./column-text.js";
 import type { Statements } from "./database.js";
-import { keyColumns, msOf, readRow, type StateRow } from "./state-row.js";
+import type { PostgresJobLog } from "./postgres-job-log.js";
+import { LeftSlots } from "./left-slots.js";
+import { NextDue } from "./next-due.js";
+import { keyColumns, msOf, readRow, ROW_COLUMNS, type StateRow } from "./state-row.js";
 import type { StateWriter } from "./state-writer.js";
 import type { StoreTime } from "./store-time.js";
 
@@ -20,9 +21,11 @@ export interface ClaimDeskOptions {
   readonly database: Statements;
   readonly writer: StateWriter;
   readonly time: StoreTime;
-  readonly jobs: JobLog;
+  readonly jobs: Pick<PostgresJobLog, "presumeInterrupted">;
   readonly logger: Logger;
   readonly leaseMs: number;
+  /** Which of the schedules that are defined has an id. */
+  readonly keyOf: (id: number) => ScheduleKey | undefined;
 }
 
 interface Renewal {
@@ -30,23 +33,16 @@ interface Renewal {
   isHeld: boolean;
 }
 
-interface HeldClaim {
-  readonly claim: ClaimToken;
-  /** When its holder last wanted it, on the monotonic clock. */
-  wantedMs: number;
-}
-
-/** A holder that has not renewed a claim for so many leases has lost it from sight, and nobody else must wait for that. */
-const LEASES_BRIDGED = 4;
 /** What fits into a statement and an answer; more is claimed by the next call. */
-const MOST_CLAIMS = 10_000;
+const MOST_CLAIMS = 2_000;
+const MOST_EXPIRED = 1_000;
 
 export class ClaimDesk {
   readonly #options: ClaimDeskOptions;
   readonly #renewals: GroupCommit<Renewal>;
   readonly #lease: string;
-  /** The claims that are to be kept alive, by their tokens. */
-  readonly #held = new Map<string, HeldClaim>();
+  readonly #left = new LeftSlots();
+  readonly #next = new NextDue();
 
   constructor(options: ClaimDeskOptions) {
     this.#options = options;
@@ -58,52 +54,35 @@ export class ClaimDesk {
   /** To be called by who acts alone. */
   async claimDue(node: string, limit: number): Promise<DueSlots & { readonly latestChange: number }> {
     const first = await this.#ask(node, limit, false);
-    if (first.expired.length === 0) return first;
-    await this.endLost(node, first.expired, "its claim was not renewed in time");
+    if (first.atMs !== undefined) return first;
+    await this.#endExpired(node);
     // Once: a claim that cannot be ended must not keep others from theirs.
     return this.#ask(node, limit, true);
   }
 
   /** To be called by who acts alone. */
-  async claim(node: string, { agent, schedule }: ScheduleKey): Promise<Claim | ClaimRefusal> {
+  async claim(node: string, key: ScheduleKey): Promise<Claim | ClaimRefusal> {
     const { database, time, writer } = this.#options;
     const { now, leaseNow } = time.parameters;
-    const [fields] = await database.query({
+    const askedMs = time.monotonic();
+    const [answer] = await database.query({
       name: `${database.schema}.claim_one`,
-      text: `select * from ${database.schema}.claim_one($1, $2, $3, $4, $5, $6)`,
-      values: [node, columnText(agent), columnText(schedule), now, leaseNow, this.#lease],
+      text: `select ${database.schema}.claim_one($1, $2, $3, $4, $5, $6) as refusal`,
+      values: [node, columnText(key.agent), columnText(key.schedule), now, leaseNow, this.#lease],
     });
-    if (fields === undefined) return "disabled";
-    const refusal = readRefusal(fields["kind"]);
+    const refusal = readRefusal(answer?.["refusal"]);
     if (refusal !== undefined) return refusal;
-    const row = readRow(fields);
+    const [row] = await writer.read([key]);
+    const claim = row?.owner === node ? claimOf(row) : undefined;
+    // Taken away before it could be read: who asked was not in time.
+    if (row === undefined || claim === undefined || this.#isTooLate(askedMs)) return "already_running";
     writer.note([row]);
-    const claim = claimOf(row);
-    if (claim === undefined) return "disabled";
-    this.#hold([claim]);
+    if (time.isTheDatabases) time.heard(claim.claimedAt, askedMs);
     return claim;
-  }
-
-  /** Renews what was claimed here and has not ended, also for a holder that is late with it. */
-  async renewHeld(): Promise<void> {
-    const { time, leaseMs } = this.#options;
-    const longAgoMs = time.monotonic() - LEASES_BRIDGED * leaseMs;
-    for (const { claim, wantedMs } of this.#held.values())
-      if (wantedMs < longAgoMs) this.#held.delete(claim.token);
-    const renewals = Array.from(this.#held.values(), ({ claim }): Renewal => ({ claim, isHeld: false }));
-    await Promise.all(renewals.map((renewal) => this.#renewals.add(renewal)));
-    for (const { claim, isHeld } of renewals) if (!isHeld) this.#held.delete(claim.token);
-  }
-
-  /** To be called with claims that have ended. */
-  forget(claims: Iterable<ClaimToken>): void {
-    for (const { token } of claims) this.#held.delete(token);
   }
 
   /** Renewals that are asked for at once share a statement. */
   async renew(claim: ClaimToken): Promise<boolean> {
-    const held = this.#held.get(claim.token);
-    if (held !== undefined) held.wantedMs = this.#options.time.monotonic();
     const renewal: Renewal = { claim, isHeld: false };
     await this.#renewals.add(renewal);
     return renewal.isHeld;
@@ -113,10 +92,26 @@ export class ClaimDesk {
   async endOwn(node: string): Promise<void> {
     const { database } = this.#options;
     const rows = await database.query({
-      text: `select ${ROW_COLUMNS} from ${database.schema}.schedules s where s.token is not null and s.owner = $1`,
+      text: `select ${ROW_COLUMNS} from ${database.schema}.states s join ${database.schema}.schedules n on n.id = s.id
+        where s.lease_until is not null and s.owner = $1`,
       values: [node],
+      isText: true,
     });
     if (rows.length > 0) await this.endLost(undefined, rows.map(readRow), "its scheduler was closed");
+  }
+
+  async #endExpired(node: string): Promise<void> {
+    const { database, time } = this.#options;
+    const rows = await database.query({
+      name: `${database.schema}.expired`,
+      text: `select ${ROW_COLUMNS} from (
+          select * from ${database.schema}.states where lease_until <= coalesce($1, clock_timestamp())
+          order by lease_until limit ${MOST_EXPIRED}
+        ) as s join ${database.schema}.schedules n on n.id = s.id`,
+      values: [time.parameters.leaseNow],
+      isText: true,
+    });
+    await this.endLost(node, rows.map(readRow), "its claim was not renewed in time");
   }
 
   /** Ends claims that nobody will end, and closes the records of their jobs. */
@@ -129,50 +124,74 @@ export class ClaimDesk {
     );
     // Who knows the schedule plans it anew, where its slot is gone.
     await writer.write([{ keys: rows, operation, news: ["interrupted_count"] }]);
-    this.forget(operation.ended);
-    const outcomes = operation.ended.map(({ jobId }) => ({
-      id: jobId,
-      status: "interrupted" as const,
-      error: reason,
-      duration_ms: null,
-    }));
+    const ids = operation.ended.map(({ jobId }) => jobId);
     try {
-      await jobs.finishAll(outcomes);
+      await jobs.presumeInterrupted(ids, reason);
     } catch (cause) {
-      logger.error(`Could not close ${outcomes.length} jobs, ${reason}: ${messageOf(cause)}`);
+      logger.error(`Could not close ${ids.length} jobs, ${reason}: ${messageOf(cause)}`);
     }
   }
 
+  /** To be called when a schedule was written that is due then. */
+  noteDue(dueMs: number | null, hasEnded: boolean): void {
+    this.#next.noteWritten(dueMs, hasEnded);
+  }
+
+  /** To be called when other schedules are defined. */
+  forgetNext(): void {
+    this.#next.forget();
+  }
+
   async nextDueAt(node: string, lookedAt: Date | undefined): Promise<Date | undefined> {
+    const known = this.#next.at(lookedAt);
+    if (known !== undefined) return known.dueAt;
     const { database } = this.#options;
     const [row] = await database.query({
       name: `${database.schema}.next_due`,
-      text: `select ${database.schema}.next_due($1, $2) as due_at`,
-      values: [node, lookedAt?.toISOString() ?? null],
+      text: `select date_part('epoch', ${database.schema}.next_due($1, $2, $3)) * 1000 as due`,
+      values: [node, isoOf(lookedAt && this.#left.leftMs), isoOf(lookedAt?.getTime())],
     });
-    const ms = msOf(row?.["due_at"]);
+    const ms = msOf(row?.["due"]);
     return ms === undefined ? undefined : new Date(ms);
   }
 
   async #ask(node: string, limit: number, isPastExpired: boolean): Promise<ClaimAnswer> {
-    const { database, time, writer } = this.#options;
+    const { database, time, writer, keyOf } = this.#options;
     const { now, leaseNow } = time.parameters;
+    const most = Math.floor(Math.min(limit, MOST_CLAIMS));
+    const askedMs = time.monotonic();
+    const marking = this.#left.toMark(askedMs);
     const rows = await database.query({
       name: `${database.schema}.claim_due`,
-      text: `select * from ${database.schema}.claim_due($1, $2, $3, $4, $5, $6)`,
-      values: [node, Math.floor(Math.min(limit, MOST_CLAIMS)), now, leaseNow, this.#lease, isPastExpired],
+      text: `select * from ${database.schema}.claim_due($1, $2, $3, $4, $5, $6, $7, $8)`,
+      values: [
+        node,
+        most,
+        now,
+        leaseNow,
+        this.#lease,
+        isPastExpired,
+        isoOf(marking?.afterMs),
+        isoOf(marking?.atMs),
+      ],
+      isText: true,
     });
-    const answer = readAnswer(rows);
+    const answer = readAnswer(rows, { node, keyOf, leftMs: this.#left.leftMs });
+    const { atMs, claims, hasLines, nextMs } = answer;
+    if (atMs === undefined) return answer;
+    const hasLeft = claims.length >= most;
+    this.#left.note(atMs, askedMs, marking, hasLeft);
+    this.#next.noteLook({ atMs, hasLeft, hasLines, nextMs });
+    // The process stood still: others may have them by now.
+    if (this.#isTooLate(askedMs)) return { ...answer, claims: [], claimed: [] };
     writer.note(answer.claimed);
-    this.#hold(answer.claims);
-    if (answer.at !== undefined && time.isTheDatabases) time.heard(answer.at);
+    if (time.isTheDatabases) time.heard(new Date(atMs), askedMs);
     return answer;
   }
 
-  #hold(claims: readonly Claim[]): void {
-    const wantedMs = this.#options.time.monotonic();
-    for (const { agent, schedule, token } of claims)
-      this.#held.set(token, { claim: { agent, schedule, token }, wantedMs });
+  #isTooLate(askedMs: number): boolean {
+    const { time, leaseMs } = this.#options;
+    return time.monotonic() - askedMs >= leaseMs;
   }
 
   async #renewAll(batch: readonly Renewal[]): Promise<void> {
@@ -181,11 +200,12 @@ export class ClaimDesk {
     const claims = batch.map(({ claim }) => claim);
     const rows = await database.query({
       name: `${schema}.renew`,
-      text: `update ${schema}.schedules s
+      text: `update ${schema}.states s
           set lease_until = coalesce($4, clock_timestamp()) + $5::interval, version = s.version + 1
           from unnest($1::text[], $2::text[], $3::text[]) as c(agent, schedule, token)
-          where s.agent = c.agent and s.schedule = c.schedule and s.token = c.token
-          returning s.agent, s.schedule, s.token, s.version`,
+            join ${schema}.schedules n on n.agent = c.agent and n.schedule = c.schedule
+          where s.id = n.id and s.token::text = c.token
+          returning n.agent, n.schedule, s.token::text, s.version`,
       values: [
         ...keyColumns(claims),
         claims.map(({ token }) => token),
@@ -201,4 +221,8 @@ export class ClaimDesk {
     }
     for (const renewal of batch) renewal.isHeld = held.has(renewal.claim.token);
   }
+}
+
+function isoOf(ms: number | undefined): string | null {
+  return ms === undefined || !Number.isFinite(ms) ? null : new Date(ms).toISOString();
 }

@@ -3,180 +3,171 @@
  * One call is one round trip and one transaction, so that a node that stops at any moment holds no lock.
  */
 
-/** What is told of a schedule: in this order in every answer. */
-const COLUMNS = [
-  ["id", "bigint"],
-  ["agent", "text"],
-  ["schedule", "text"],
-  ["version", "bigint"],
-  ["status", "text"],
-  ["next_run_at", "timestamptz"],
-  ["next_run_source", "text"],
-  ["paused_until", "timestamptz"],
-  ["due_at", "timestamptz"],
-  ["seen_at", "timestamptz"],
-  ["token", "text"],
-  ["job_id", "text"],
-  ["slot", "timestamptz"],
-  ["source", "text"],
-  ["claimed_at", "timestamptz"],
-  ["owner", "bigint"],
-  ["rest", "json"],
-] as const;
-
-export const ROW_COLUMNS: string = COLUMNS.map(([name]) => `s.${name}`).join(", ");
-const ROW_TYPES = COLUMNS.map(([name, type]) => `${name} ${type}`).join(", ");
+/**
+ * As if nothing were known of the parameters: for a long list of rows that is at hand, PostgreSQL would rather read the
+ * whole table.
+ */
+export const ONE_PLAN = "set plan_cache_mode = 'force_generic_plan'";
 
 const NOW = "date_trunc('milliseconds', clock_timestamp())";
 
-/** How many ids a day has, and a step that shares no factor with it: every number makes another, and they scatter. */
-const IDS = 36 ** 6;
-const STEP = 1_327_217_887;
-
-/** The ids of so many jobs that start now. No two are the same, on whatever node, until all of a day are used up. */
-const jobIds = (schema: string, count: string): string => `array(
-    select 'job-' || to_char(v_now at time zone 'UTC', 'YYYY-MM-DD') || '-' || ${[5, 4, 3, 2, 1, 0].map((place) => `substr('0123456789abcdefghijklmnopqrstuvwxyz', (n / ${36 ** place} % 36)::integer + 1, 1)`).join(" || ")}
-    from (select nextval('${schema}.job_number') % ${IDS} * ${STEP} % ${IDS} as n from generate_series(1, ${count}) offset 0) as drawn)`;
-
 /** What a claim writes, with the node's parameters in scope. */
-const claimed = (slot: string, source: string, jobId: string): string => `
-    status = 'running', version = s.version + 1, seen_at = coalesce(least(s.seen_at, v_now), v_now),
-    token = v_token || s.id, slot = ${slot}, source = ${source}, claimed_at = v_now, job_id = ${jobId},
-    owner = in_node, lease_until = v_lease_now + in_lease, rest = coalesce(s.rest, '{}')`;
+const claimed = (schema: string): string => `
+    version = s.version + 1, token = nextval('${schema}.job_number'), claimed_at = v_now, owner = in_node,
+    lease_until = v_lease_now + in_lease`;
+
+/** What is told of a row that was claimed or lined up. */
+const told = (kind: string): string => `
+  '${kind}'::"char", s.id, s.version, s.token, date_part('epoch', s.seen_at) * 1000, date_part('epoch', s.slot) * 1000, s.state`;
+
+/** Whether a node runs schedule `s`: it may be known to others only. */
+const MINE = "case when s.id < v_size then get_bit(v_mine, s.id) = 1 else false end";
 
 /** How many more jobs agent `a` may have. Whoever asks has locked it, so that nobody else claims meanwhile. */
 const freeOf = (schema: string): string => `
   case when a.size <= a.capacity then 2147483647 else a.capacity - (
     select count(*) from (
-      select from ${schema}.schedules r where r.agent = a.name and r.token is not null limit a.capacity
+      select from ${schema}.states r where r.agent_id = a.id and r.token is not null and r.is_limited limit a.capacity
     ) as counted) end`;
 
 /** The agents with somebody in their line, found by jumping from one to the next. */
 const linedAgents = (schema: string): string => `
-  with recursive lined(agent) as (
-    (select l.agent from ${schema}.schedules l where l.token is null and l.seen_at is not null order by l.agent limit 1)
+  with recursive lined(agent_id) as (
+    (select l.agent_id from ${schema}.states l where l.token is null and l.is_lined order by l.agent_id limit 1)
     union all
-    select (select l.agent from ${schema}.schedules l
-      where l.token is null and l.seen_at is not null and l.agent > lined.agent order by l.agent limit 1)
-    from lined where lined.agent is not null)`;
+    select (select l.agent_id from ${schema}.states l
+      where l.token is null and l.is_lined and l.agent_id > lined.agent_id order by l.agent_id limit 1)
+    from lined where lined.agent_id is not null)`;
+
+/** Whoever changes what agents may have waits for all who claim, and they for it: see `keepOthersFromClaiming`. */
+const joinClaimants = (schema: string): string => `pg_advisory_xact_lock_shared(hashtext('${schema}'), 3)`;
+export const keepOthersFromClaiming = (schema: string): string =>
+  `pg_advisory_xact_lock(hashtext('${schema}'), 3)`;
 
 export const createClaimFunctions = (schema: string): string => `
 create function ${schema}.claim_due(
   in_node bigint, in_limit integer, in_now timestamptz, in_lease_now timestamptz, in_lease interval,
-  in_past_expired boolean
-) returns table (kind text, ${ROW_TYPES}) language plpgsql as $$
+  in_past_expired boolean, in_left_after timestamptz, in_left_at timestamptz
+) returns table (kind "char", id bigint, version bigint, token bigint, seen double precision, slot double precision, state json)
+language plpgsql ${ONE_PLAN} as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := coalesce(in_now, ${NOW});
   v_lease_now timestamptz := coalesce(in_lease_now, clock_timestamp());
-  -- Whatever is claimed by this call has a token that nothing else has.
-  v_token text := replace(gen_random_uuid()::text, '-', '') || '-';
   v_left integer := in_limit;
+  v_mine bytea;
+  v_size bigint;
   v_tids tid[];
   v_ids bigint[];
-  v_agents text[];
+  v_agents integer[];
   v_dues timestamptz[];
-  v_fresh boolean[];
-  v_chosen tid[];
+  v_lined boolean[];
+  v_is_free boolean;
   v_waiting tid[];
 begin
-  if not in_past_expired then
-    return query select 'expired', ${ROW_COLUMNS} from ${schema}.schedules s
-      where s.lease_until <= v_lease_now order by s.lease_until limit 1000;
-    if found then return; end if;
+  perform ${joinClaimants(schema)};
+  if not in_past_expired and exists (select from ${schema}.states s where s.lease_until <= v_lease_now) then
+    return query select 'x'::"char", null::bigint, null::bigint, null::bigint, null::float8, null::float8, null::json;
+    return;
   end if;
+  -- Joined to nothing, so that it is unpacked once and not for every row.
+  select n.schedules || ''::bytea, 8 * length(n.schedules) into v_mine, v_size from ${schema}.nodes n where n.id = in_node;
   for i in 1..100 loop
     exit when v_left <= 0;
     -- Whom another is claiming or changing right now is passed over.
-    with fresh as materialized (
-      select s.ctid as tid, s.id, s.agent, s.due_at, true as is_fresh from ${schema}.schedules s
-      where s.token is null and s.seen_at is null and s.due_at <= v_now
-        and exists (select from ${schema}.definitions d where d.node = in_node and d.schedule_id = s.id)
-      order by s.due_at, s.id limit greatest(v_left, 100) for update of s skip locked
-    ), open_line as materialized (
-      ${linedAgents(schema)}
-      select a.name, ${freeOf(schema)} as free from lined join ${schema}.agents a on a.name = lined.agent
-    ), waiting as materialized (
-      select w.* from open_line, lateral (
-        select s.ctid as tid, s.id, s.agent, s.due_at, false as is_fresh from ${schema}.schedules s
-        where s.agent = open_line.name and s.token is null and s.seen_at is not null and s.due_at <= v_now
-          and exists (select from ${schema}.definitions d where d.node = in_node and d.schedule_id = s.id)
-        order by s.due_at, s.id limit least(open_line.free, v_left) for update of s skip locked
-      ) as w where open_line.free > 0
-    ), found as (select * from fresh union all select * from waiting)
-    select array_agg(tid), array_agg(id), array_agg(agent), array_agg(due_at), array_agg(is_fresh)
-      into v_tids, v_ids, v_agents, v_dues, v_fresh from found;
+    select array_agg(f.tid), array_agg(f.id), array_agg(f.agent_id), array_agg(f.due_at), array_agg(false), not bool_or(f.is_limited)
+      into v_tids, v_ids, v_agents, v_dues, v_lined, v_is_free from (
+        select s.ctid as tid, s.id, s.agent_id, s.due_at, s.is_limited from ${schema}.states s
+        where s.token is null and not s.is_lined and s.due_at <= v_now and ${MINE}
+        order by s.due_at, s.id limit greatest(v_left, 100) for update of s skip locked) as f;
+    if exists (select from ${schema}.states s where s.token is null and s.is_lined) then
+      select v_tids || array_agg(w.tid), v_ids || array_agg(w.id), v_agents || array_agg(w.agent_id),
+          v_dues || array_agg(w.due_at), v_lined || array_agg(true), v_is_free and count(*) = 0
+        into v_tids, v_ids, v_agents, v_dues, v_lined, v_is_free from (
+          ${linedAgents(schema)}
+          select a.id, ${freeOf(schema)} as free from lined join ${schema}.agents a on a.id = lined.agent_id
+        ) as line, lateral (
+          select s.ctid as tid, s.id, s.agent_id, s.due_at from ${schema}.states s
+          where s.agent_id = line.id and s.token is null and s.is_lined and s.due_at <= v_now and ${MINE}
+          order by s.due_at, s.id limit least(line.free, v_left) for update of s skip locked
+        ) as w where line.free > 0;
+    end if;
     exit when v_tids is null;
-    -- From here on nobody else claims for these agents, and what was claimed before can be counted.
-    perform from ${schema}.agents a where a.name = any(v_agents) order by a.name for update;
-    with room as materialized (
-      select a.name, ${freeOf(schema)} as free from ${schema}.agents a where a.name = any(v_agents)
-    ), ranked as (
-      select c.*, room.free, row_number() over (partition by c.agent order by c.due_at, c.id) as place
-      from unnest(v_tids, v_ids, v_agents, v_dues, v_fresh) as c(tid, id, agent, due_at, is_fresh)
-      join room on room.name = c.agent
-    ), ordered as (
-      select *, row_number() over (partition by place <= free order by due_at, id) as turn from ranked
-    )
-    select array_agg(tid) filter (where place <= free and turn <= v_left),
-      array_agg(tid) filter (where place > free and is_fresh)
-      into v_chosen, v_waiting from ordered;
-    if v_chosen is not null then
-      return query update ${schema}.schedules s set ${claimed("s.next_run_at", "s.next_run_source", "c.job_id")}
-        from unnest(v_chosen, ${jobIds(schema, "cardinality(v_chosen)")}) as c(tid, job_id)
-        where s.ctid = c.tid returning 'claim', ${ROW_COLUMNS};
-      v_left := v_left - cardinality(v_chosen);
+    v_waiting := null;
+    if v_is_free then
+      v_tids := v_tids[:v_left];
+    else
+      -- From here on nobody else claims for these agents, and what was claimed before can be counted.
+      perform from ${schema}.agents a where a.id = any(v_agents) and a.size > a.capacity order by a.id for update;
+      with room as materialized (
+        select a.id, ${freeOf(schema)} as free from ${schema}.agents a where a.id = any(v_agents)
+      ), ranked as (
+        select c.*, room.free, row_number() over (partition by c.agent_id order by c.due_at, c.id) as place
+        from unnest(v_tids, v_ids, v_agents, v_dues, v_lined) as c(tid, id, agent_id, due_at, is_lined)
+        join room on room.id = c.agent_id
+      ), ordered as (
+        select *, row_number() over (partition by place <= free order by due_at, id) as turn from ranked
+      )
+      select array_agg(tid) filter (where place <= free and turn <= v_left),
+        array_agg(tid) filter (where place > free and not is_lined)
+        into v_tids, v_waiting from ordered;
     end if;
-    if v_waiting is not null then
-      return query update ${schema}.schedules s set seen_at = v_now
-        where s.ctid = any(v_waiting) returning 'waiting', ${ROW_COLUMNS};
-    end if;
+    return query update ${schema}.states s set ${claimed(schema)} where s.ctid = any(v_tids) returning ${told("c")};
+    v_left := v_left - coalesce(cardinality(v_tids), 0);
     exit when v_waiting is null;
+    return query update ${schema}.states s set is_lined = true, seen_at = coalesce(s.seen_at, v_now)
+      where s.ctid = any(v_waiting) returning ${told("w")};
   end loop;
-  return query select 'looked', null::bigint, null::text, null::text, coalesce((select max(c.id) from ${schema}.changes c), 0),
-    null::text, v_now, null::text, null::timestamptz, null::timestamptz, null::timestamptz, null::text, null::text,
-    null::timestamptz, null::text, null::timestamptz, null::bigint, null::json;
+  -- What was left for want of room has been seen, which whoever claims it later has to know.
+  update ${schema}.states s set seen_at = in_left_at
+    where s.token is null and not s.is_lined and s.due_at <= in_left_at and s.due_at > coalesce(in_left_after, '-infinity')
+      and s.seen_at is null and ${MINE};
+  return query select 'l'::"char", coalesce((select max(c.id) from ${schema}.changes c), 0),
+    exists (select from ${schema}.states s where s.token is null and s.is_lined)::integer::bigint, null::bigint,
+    date_part('epoch', v_now) * 1000, date_part('epoch', ${schema}.next_due(in_node, v_now, v_now)) * 1000, null::json;
 end $$;
 
 create function ${schema}.claim_one(
   in_node bigint, in_agent text, in_schedule text, in_now timestamptz, in_lease_now timestamptz, in_lease interval
-) returns table (kind text, ${ROW_TYPES}) language plpgsql as $$
-#variable_conflict use_column
+) returns text language plpgsql ${ONE_PLAN} as $$
 declare
   v_now timestamptz := coalesce(in_now, ${NOW});
   v_lease_now timestamptz := coalesce(in_lease_now, clock_timestamp());
-  v_token text := replace(gen_random_uuid()::text, '-', '') || '-';
-  v_job_ids text[] := ${jobIds(schema, "1")};
-  v_status text;
-  v_held_by text;
+  v_id bigint;
+  v_agent integer;
+  v_is_disabled boolean;
+  v_held_by bigint;
   v_free bigint;
-  v_refusal text;
 begin
-  select s.status, s.token into v_status, v_held_by from ${schema}.schedules s
-    where s.agent = in_agent and s.schedule = in_schedule for update;
-  perform from ${schema}.agents a where a.name = in_agent for update;
-  select ${freeOf(schema)} into v_free from ${schema}.agents a where a.name = in_agent;
-  v_refusal := case when v_status = 'disabled' then 'disabled' when v_held_by is not null then 'already_running'
-    when v_free <= 0 then 'at_capacity' end;
-  if v_refusal is null then
-    return query update ${schema}.schedules s set ${claimed("v_now", "'manual'", "v_job_ids[1]")}
-      where s.agent = in_agent and s.schedule = in_schedule returning 'claim', ${ROW_COLUMNS};
-  else
-    return query select v_refusal, ${ROW_COLUMNS} from ${schema}.schedules s
-      where s.agent = in_agent and s.schedule = in_schedule;
-  end if;
+  perform ${joinClaimants(schema)};
+  select s.id, s.agent_id, s.is_disabled, s.token into v_id, v_agent, v_is_disabled, v_held_by
+    from ${schema}.schedules n join ${schema}.states s on s.id = n.id
+    where n.agent = in_agent and n.schedule = in_schedule for update of s;
+  perform from ${schema}.agents a where a.id = v_agent for update;
+  select ${freeOf(schema)} into v_free from ${schema}.agents a where a.id = v_agent;
+  if v_is_disabled or v_id is null then return 'disabled'; end if;
+  if v_held_by is not null then return 'already_running'; end if;
+  if v_free <= 0 then return 'at_capacity'; end if;
+  update ${schema}.states s set ${claimed(schema)}, slot = v_now, source = 'manual', state = coalesce(s.state, '{}')
+    where s.id = v_id;
+  return null;
 end $$;
 
-create function ${schema}.next_due(in_node bigint, in_looked timestamptz) returns timestamptz language sql stable as $$
+create function ${schema}.next_due(in_node bigint, in_left timestamptz, in_looked timestamptz) returns timestamptz language plpgsql stable ${ONE_PLAN} as $$
+declare
+  v_mine bytea;
+  v_size bigint;
+  v_due timestamptz;
+begin
+  select n.schedules || ''::bytea, 8 * length(n.schedules) into v_mine, v_size from ${schema}.nodes n where n.id = in_node;
   select least(
-    (select s.due_at from ${schema}.schedules s
-      where s.token is null and s.seen_at is null and s.due_at > coalesce(in_looked, '-infinity')
-        and exists (select from ${schema}.definitions d where d.node = in_node and d.schedule_id = s.id)
+    (select s.due_at from ${schema}.states s
+      where s.token is null and not s.is_lined and s.due_at > coalesce(in_left, '-infinity') and ${MINE}
       order by s.due_at, s.id limit 1),
     (${linedAgents(schema)}
-      select min(s.due_at) from lined join ${schema}.agents a on a.name = lined.agent
-        join ${schema}.schedules s on s.agent = a.name and s.token is null and s.seen_at is not null
-      where ${freeOf(schema)} > 0 and s.due_at > coalesce(in_looked, '-infinity')
-        and exists (select from ${schema}.definitions d where d.node = in_node and d.schedule_id = s.id)))
-$$;
+      select min(s.due_at) from lined join ${schema}.agents a on a.id = lined.agent_id
+        join ${schema}.states s on s.agent_id = a.id and s.token is null and s.is_lined
+      where ${freeOf(schema)} > 0 and s.due_at > coalesce(in_looked, '-infinity') and ${MINE})) into v_due;
+  return v_due;
+end $$;
 `;

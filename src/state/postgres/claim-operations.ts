@@ -12,12 +12,15 @@ import type { StateRow } from "./state-row.js";
 export class EndClaims implements StateOperation {
   readonly #ends: readonly ClaimEnd[];
   readonly #toWrite: PatchRule;
+  readonly #wasEnded: (token: string) => boolean;
   #areHeld: readonly boolean[] = [];
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(ends: readonly ClaimEnd[], toWrite: PatchRule) {
+  /** `wasEnded`: whether a claim was ended by us already, although nobody was told. */
+  constructor(ends: readonly ClaimEnd[], toWrite: PatchRule, wasEnded: (token: string) => boolean) {
     this.#ends = ends;
     this.#toWrite = toWrite;
+    this.#wasEnded = wasEnded;
   }
 
   apply(draft: StateDraft): void {
@@ -26,7 +29,9 @@ export class EndClaims implements StateOperation {
     try {
       // A draft takes nothing back: all are decided before the first is made.
       const patches = this.#ends.map((end) => this.#patchOf(draft, end, ended));
-      this.#areHeld = patches.map((patch) => patch !== undefined);
+      this.#areHeld = patches.map(
+        (patch, index) => patch !== undefined || this.#wasEnded(this.#ends[index]?.claim.token ?? ""),
+      );
       for (const [index, { claim }] of this.#ends.entries()) {
         const patch = patches[index];
         if (patch !== undefined) draft.patch(claim, patch);
@@ -75,11 +80,11 @@ export class EndLost implements StateOperation {
   apply(draft: StateDraft & Pick<RowDraft, "versionOf">): void {
     this.#ended = [];
     for (const row of this.#rows) {
-      const { agent, schedule, version, token } = row;
-      // Another version: it was renewed meanwhile, or somebody else has ended it.
-      if (token === undefined || draft.versionOf(row) !== version) continue;
+      const { agent, schedule, version } = row;
       const state = draft.read(row);
-      const jobId = state.claim?.job_id ?? "";
+      // Another version: it was renewed meanwhile, or somebody else has ended it.
+      if (state.claim == null || draft.versionOf(row) !== version) continue;
+      const { token, job_id: jobId } = state.claim;
       draft.patch(row, this.#isOwn(row) ? givenBack(state) : interruption(state, this.#now()));
       this.#ended.push({ agent, schedule, token, jobId });
     }

@@ -1,16 +1,35 @@
-/** Any text as a column can hold it: PostgreSQL has no zero bytes in text, but names and agents may. */
+/**
+ * Any text as a column can hold it: PostgreSQL has no zero bytes in text, but names may. Line breaks are written as two
+ * characters as well, so that many texts can be sent as the lines of one.
+ */
 
-const ESCAPED = /[\\\0]/g;
-const ESCAPE = /\\([\\0])/g;
+const ESCAPED = /[\\\0\n]/g;
+const ESCAPE = /\\([\\0n])/g;
+const ESCAPES: Readonly<Record<string, string>> = { "\\": "\\\\", "\0": "\\0", "\n": "\\n" };
+const CHARACTERS: Readonly<Record<string, string>> = { "\\": "\\", "0": "\0", n: "\n" };
+/** No text becomes this, which stands for none. */
+const NULL = "\\";
 
 export function columnText(text: string): string {
-  return text.includes("\\") || text.includes("\0")
-    ? text.replaceAll(ESCAPED, (character) => (character === "\0" ? "\\0" : "\\\\"))
-    : text;
+  return text.replaceAll(ESCAPED, (character) => ESCAPES[character] ?? character);
 }
 
 export function textOfColumn(column: string): string {
   return column.includes("\\")
-    ? column.replaceAll(ESCAPE, (_, escaped) => (escaped === "0" ? "\0" : "\\"))
+    ? column.replaceAll(ESCAPE, (escape, letter: string) => CHARACTERS[letter] ?? escape)
     : column;
+}
+
+/** Texts as one, which takes a fraction of the time that an array would. In a statement, `lines` takes them apart again. */
+export function linesOf(texts: readonly (string | null)[]): string {
+  return texts.map((text) => text ?? NULL).join("\n");
+}
+
+export function lines(parameter: string): string {
+  return `string_to_array(${parameter}, E'\\n', E'\\\\')`;
+}
+
+/** Numbers as an array is written; for parameters of that type. */
+export function numbersOf(numbers: readonly (number | null | undefined)[]): string {
+  return `{${numbers.map((number) => number ?? "null").join(",")}}`;
 }

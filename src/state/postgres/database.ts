@@ -2,7 +2,7 @@
  * The way to the database: a pool that is made when it is first needed, the schema's name in every statement, and
  * which failures are worth another try. What is asked is decided elsewhere.
  */
-import { Pool } from "pg";
+import { Pool, type PoolConfig } from "pg";
 import { messageOf, quote } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import { invalidState, StateError } from "../errors.js";
@@ -17,11 +17,21 @@ export interface Query {
   readonly text: string;
   readonly name?: string | undefined;
   readonly values?: readonly unknown[] | undefined;
+  /** Whether the answer is wanted as the database writes it: whoever asks for much reads only what is needed of it. */
+  readonly isText?: boolean | undefined;
+}
+
+/** As `pg` takes them. */
+export interface PostgresQuery {
+  text: string;
+  name?: string;
+  values?: unknown[];
+  types?: { getTypeParser(): (text: string) => unknown };
 }
 
 /** What is needed of a connection of `pg`. */
 export interface PostgresClient {
-  query(query: { text: string; name?: string; values?: unknown[] }): Promise<QueryAnswer>;
+  query(query: PostgresQuery): Promise<QueryAnswer>;
   on(event: "notification", listener: (message: { payload?: string | undefined }) => void): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "end", listener: () => void): unknown;
@@ -31,8 +41,10 @@ export interface PostgresClient {
 /** What is needed of a `Pool` of `pg`. */
 export interface PostgresPool {
   connect(): Promise<PostgresClient>;
-  query(query: { text: string; name?: string; values?: unknown[] }): Promise<QueryAnswer>;
+  query(query: PostgresQuery): Promise<QueryAnswer>;
   on(event: "error", listener: (error: Error) => void): unknown;
+  /** Of a connection that is about to be handed out. */
+  on(event: "acquire", listener: (client: PostgresClient) => void): unknown;
   end(): Promise<void>;
 }
 
@@ -52,10 +64,28 @@ export interface DatabaseOptions {
   readonly prepare?: ((database: Database) => Promise<void>) | undefined;
 }
 
+const AS_TEXT = {
+  getTypeParser:
+    () =>
+    (text: string): string =>
+      text,
+};
 const MOST_TRIES = 10;
 const heardPools = new WeakSet<PostgresPool>();
+const heardClients = new WeakSet<PostgresClient>();
 /** State, jobs, the heartbeat and the listener may be under way at once. */
 const MOST_CONNECTIONS = 6;
+/** Of every pool that is made here. */
+export const POOL_SETTINGS: Readonly<PoolConfig> = {
+  max: MOST_CONNECTIONS,
+  allowExitOnIdle: true,
+  // A machine that is gone says nothing. Whoever listens would hear nothing for hours, and whoever asks would wait.
+  keepAlive: true,
+  keepAliveInitialDelayMillis: 10_000,
+  connectionTimeoutMillis: 30_000,
+  // Longer than any statement takes that comes to an end.
+  query_timeout: 60_000,
+};
 /** It stands in the text of functions, where no quoting would serve every name. */
 const SCHEMA_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 
@@ -84,18 +114,27 @@ export class Database implements Statements {
     const { pool, connectionString } = this.#options;
     if (pool !== undefined) return pool;
     if (this.#pool === undefined) {
-      this.#pool = new Pool({ connectionString, max: MOST_CONNECTIONS, allowExitOnIdle: true });
+      this.#pool = new Pool({ connectionString, ...POOL_SETTINGS });
       this.#listenTo(this.#pool);
     }
     return this.#pool;
   }
 
-  /** Without a listener the end of an idle connection would end the process. One is enough, of many stores. */
+  /**
+   * Without a listener the end of a connection would end the process. One is enough, of many stores. The pool listens only
+   * while nobody has the connection, and whoever waits for it begins too late: it may end in the same moment.
+   */
   #listenTo(pool: PostgresPool): void {
     if (heardPools.has(pool)) return;
     heardPools.add(pool);
     const { logger } = this.#options;
-    pool.on("error", (error) => logger.debug?.(`A connection was lost: ${messageOf(error)}`));
+    const lost = (error: Error): void => logger.debug?.(`A connection was lost: ${messageOf(error)}`);
+    pool.on("error", lost);
+    pool.on("acquire", (client) => {
+      if (heardClients.has(client)) return;
+      heardClients.add(client);
+      client.on("error", lost);
+    });
   }
 
   /** Rejects with a StateError. */
@@ -124,10 +163,12 @@ export class Database implements Statements {
   }
 
   /** As `query`, for who prepares. */
-  async send({ text, name, values = [] }: Query): Promise<QueryAnswer["rows"]> {
-    const query = { text, values: [...values] };
+  async send({ text, name, values = [], isText = false }: Query): Promise<QueryAnswer["rows"]> {
+    const query: PostgresQuery = { text, values: [...values] };
+    if (name !== undefined) query.name = name;
+    if (isText) query.types = AS_TEXT;
     try {
-      const { rows } = await this.pool.query(name === undefined ? query : { ...query, name });
+      const { rows } = await this.pool.query(query);
       return rows;
     } catch (error) {
       throw databaseError(error);

@@ -1,6 +1,6 @@
 /**
- * Shows that this node lives, and keeps its claims alive however long a pass of its scheduler takes. Three times in a
- * lease, in real time: where a clock was given, whoever moves that renews.
+ * Shows that this node lives, three times in a lease, in real time. Claims are not renewed here: whoever holds them does,
+ * and has to know until when they last (lease-watch.ts). A store that renewed unasked would hide that from it.
  */
 import { unrefClock, wakeAfter } from "../../clock.js";
 import { messageOf } from "../../errors.js";
@@ -15,6 +15,7 @@ export class Heartbeat {
   #isStopped = false;
   #callOff: () => void = () => {};
   #beating: Promise<void> = Promise.resolve();
+  #isTold = false;
 
   constructor(leaseMs: number, beat: () => Promise<void>, logger: Logger) {
     this.#intervalMs = leaseMs / BEATS_IN_A_LEASE;
@@ -39,8 +40,10 @@ export class Heartbeat {
   async #once(): Promise<void> {
     try {
       await this.#beat();
+      this.#isTold = false;
     } catch (error) {
-      this.#logger.warn(`Could not renew what this node holds: ${messageOf(error)}`);
+      if (!this.#isTold) this.#logger.warn(`Could not show that this node lives: ${messageOf(error)}`);
+      this.#isTold = true;
     }
     if (!this.#isStopped) this.#rest();
   }

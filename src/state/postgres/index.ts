@@ -1,5 +1,5 @@
 /** What `rota/postgres` offers; needs the package `pg`. */
-export { migrate } from "./migrate.js";
+export { migrate, type Migrated } from "./migrate.js";
 export { PostgresStore, type PostgresStoreOptions } from "./postgres-store.js";
 export { DatabaseError, type PostgresClient, type PostgresPool, type QueryAnswer } from "./database.js";
 export { PostgresJobLog, type PostgresJobLogOptions } from "./postgres-job-log.js";

@@ -1,6 +1,6 @@
 /** Jobs as rows: what is asked of the table. Columns are for searching; what a record says is in its two documents. */
-import type { Fields } from "../../fields.js";
-import { isoTimeMs } from "../../iso-time.js";
+import { type Fields, isFields } from "../../fields.js";
+import { isoText, isoTimeMs } from "../../iso-time.js";
 import {
   DEFAULT_LIST_LIMIT,
   type JobEnd,
@@ -9,24 +9,37 @@ import {
   type JobStart,
 } from "../jobs/job-log.js";
 import { jobRecord, storedEnd, storedStart } from "../jobs/job-record.js";
-import { columnText } from "./column-text.js";
+import { columnText, lines, linesOf, numbersOf, textOfColumn } from "./column-text.js";
 import type { Query } from "./database.js";
+import { msOf } from "./state-row.js";
 
-/** Opens records in this order; answers the ids of those that were not taken. */
-export function insertJobs(schema: string, starts: readonly JobStart[]): Query {
+/** A record that is to be made, of a job that runs or of one that has ended already. */
+export interface NewRow {
+  readonly id: string;
+  readonly start: JobStart;
+  readonly end?: JobEnd | undefined;
+}
+
+/** Makes records in this order; answers the ids of those that were not taken. */
+export function insertJobs(schema: string, rows: readonly NewRow[], node: string | undefined): Query {
   return {
     name: `${schema}.start_jobs`,
-    text: `insert into ${schema}.jobs (id, agent, schedule, status, started_at, start)
-      select j.id, j.agent, j.schedule, 'running', to_timestamp(j.ms / 1000), j.start
-      from unnest($1::text[], $2::text[], $3::text[], $4::double precision[], $5::json[])
-        with ordinality as j(id, agent, schedule, ms, start, place)
+    text: `insert into ${schema}.jobs (id, agent, schedule, status, node, started_at, duration_ms, start, "end")
+      select j.id, j.agent, j.schedule, j.status, $9, to_timestamp(j.ms / 1000), j.duration_ms, j.start, j."end"
+      from unnest(${lines("$1")}, ${lines("$2")}, ${lines("$3")}, ${lines("$4")}, $5::double precision[],
+          $6::double precision[], ${lines("$7")}::json[], ${lines("$8")}::json[])
+        with ordinality as j(id, agent, schedule, status, ms, duration_ms, start, "end", place)
       order by j.place on conflict do nothing returning id`,
     values: [
-      starts.map(({ id }) => id),
-      starts.map(({ agent }) => columnText(agent)),
-      starts.map(({ schedule }) => (schedule === null ? null : columnText(schedule))),
-      starts.map(({ started_at }) => isoTimeMs(started_at)),
-      starts.map((start) => JSON.stringify(start)),
+      linesOf(rows.map(({ id }) => id)),
+      linesOf(rows.map(({ start }) => columnText(start.agent))),
+      linesOf(rows.map(({ start: { schedule } }) => (schedule === null ? null : columnText(schedule)))),
+      linesOf(rows.map(({ end }) => end?.status ?? "running")),
+      numbersOf(rows.map(({ start }) => isoTimeMs(start.started_at))),
+      numbersOf(rows.map(({ end }) => end?.duration_ms)),
+      linesOf(rows.map(({ start }) => startText(start))),
+      linesOf(rows.map(({ end }) => (end === undefined ? null : endText(end)))),
+      node ?? null,
     ],
   };
 }
@@ -36,26 +49,75 @@ export interface EndOfJob {
   readonly end: JobEnd;
 }
 
-/** Closes records that are open, each named once; answers the ids of those that were. */
+/** Closes records that nobody has closed who saw the end, each named once; answers the ids of those that were. */
 export function closeJobs(schema: string, ends: readonly EndOfJob[]): Query {
+  return endJobs(schema, ends, { name: "finish_jobs", which: "(j.status = 'running' or j.is_presumed)" });
+}
+
+/** The same for who did not see it. */
+export function presumeEnds(schema: string, ends: readonly EndOfJob[]): Query {
+  return endJobs(schema, ends, { name: "presume_jobs", which: "j.status = 'running'", isPresumed: true });
+}
+
+function endJobs(
+  schema: string,
+  ends: readonly EndOfJob[],
+  {
+    name,
+    which,
+    isPresumed = false,
+  }: { readonly name: string; readonly which: string; readonly isPresumed?: boolean },
+): Query {
   const sorted = ends.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   return {
-    name: `${schema}.finish_jobs`,
-    text: `update ${schema}.jobs j set status = e.status, "end" = e."end"
-      from unnest($1::text[], $2::text[], $3::json[]) as e(id, status, "end")
-      where j.id = e.id and j.status = 'running' returning j.id`,
+    name: `${schema}.${name}`,
+    text: `update ${schema}.jobs j set status = e.status, duration_ms = e.duration_ms, "end" = e."end",
+        is_presumed = ${isPresumed}
+      from unnest(${lines("$1")}, ${lines("$2")}, $3::double precision[], ${lines("$4")}::json[])
+        as e(id, status, duration_ms, "end")
+      where j.id = e.id and ${which} returning j.id`,
     values: [
-      sorted.map(({ id }) => id),
-      sorted.map(({ end }) => end.status),
-      sorted.map(({ end }) => JSON.stringify(end)),
+      linesOf(sorted.map(({ id }) => id)),
+      linesOf(sorted.map(({ end }) => end.status)),
+      numbersOf(sorted.map(({ end }) => end.duration_ms)),
+      linesOf(sorted.map(({ end }) => endText(end))),
     ],
   };
 }
 
+/** What the columns do not say of a start. */
+function startText({ trigger, slot, source, attempt, prompt, work_item }: JobStart): string {
+  return textOf({ trigger, slot, source, attempt, prompt, work_item });
+}
+
+function endText({ finished_at, error, summary, exit_code, response_body, work_item }: JobEnd): string {
+  return textOf({ finished_at, error, summary, exit_code, response_body, work_item });
+}
+
+/** Without what a job does not have. */
+function textOf(fields: Fields): string {
+  const kept: Record<string, unknown> = {};
+  for (const key of Object.keys(fields)) if (fields[key] != null) kept[key] = fields[key];
+  return JSON.stringify(kept);
+}
+
+/** Those that run, as far as their records tell, and were opened by nodes that have shown no life for a whole lease. */
+export function selectOrphans(schema: string, leaseMs: number, leaseNow: string | null): Query {
+  return {
+    name: `${schema}.orphans`,
+    text: `select j.id from ${schema}.jobs j where j.status = 'running' and j.node is not null
+      and not exists (select from ${schema}.nodes n where n.id = j.node and n.seen_at > coalesce($1, clock_timestamp()) - $2::interval)
+      limit 1000`,
+    values: [leaseNow, `${leaseMs} milliseconds`],
+  };
+}
+
+const RECORD = `id, agent, schedule, status, date_part('epoch', started_at) * 1000 as started, duration_ms, start, "end"`;
+
 export function selectJob(schema: string, id: string): Query {
   return {
     name: `${schema}.get_job`,
-    text: `select start, "end" from ${schema}.jobs where id = $1`,
+    text: `select ${RECORD} from ${schema}.jobs where id = $1`,
     values: [id],
   };
 }
@@ -74,29 +136,41 @@ export function selectJobs(schema: string, filter: JobFilter): Query {
   if (since !== undefined) demand("started_at >=", since.toISOString());
   const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
   values.push(Number.isFinite(limit) ? Math.max(0, Math.floor(limit)) : null);
-  const text = `select start, "end" from ${schema}.jobs ${where} order by started_at desc, number desc limit $${values.length}`;
+  const text = `select ${RECORD} from ${schema}.jobs ${where} order by started_at desc, number desc limit $${values.length}`;
   return { text, values };
 }
 
 /** `undefined` where the row tells of no job. */
 export function readJob(row: Fields): JobRecord | undefined {
-  const start = storedStart(row["start"]);
+  const { id, agent, schedule, status, duration_ms } = row;
+  const start = storedStart({
+    ...fieldsOf(row["start"]),
+    id,
+    agent: textOfColumn(String(agent)),
+    schedule: typeof schedule === "string" ? textOfColumn(schedule) : null,
+    started_at: isoText(new Date(msOf(row["started"]) ?? 0)),
+  });
   if (start === undefined) return undefined;
-  return jobRecord(start, row["end"] === null ? undefined : storedEnd(row["end"]));
+  const end = row["end"] === null ? undefined : storedEnd({ ...fieldsOf(row["end"]), status, duration_ms });
+  return jobRecord(start, end);
+}
+
+function fieldsOf(document: unknown): Fields {
+  return isFields(document) ? document : {};
 }
 
 /** Removes a batch of jobs that are too old or too many, with their outputs; answers how many. Never one that runs. */
 export function removeOld(schema: string, before: Date, maxJobs: number, batch: number): Query {
   return {
     text: `with old as (
-        select number, id from ${schema}.jobs where status <> 'running' and (started_at < $1 or number <= coalesce(
-          (select number from ${schema}.jobs order by number desc offset $2 limit 1), 0))
-        order by number limit $3
+        select id from ${schema}.jobs where status <> 'running' and (started_at < $1 or (started_at, number) <= (
+          select started_at, number from ${schema}.jobs order by started_at desc, number desc offset $2 limit 1))
+        order by started_at, number limit $3
       ), outputs as (delete from ${schema}.job_outputs o using old where o.job_id = old.id
       ), orphans as (delete from ${schema}.job_outputs o where o.job_id in (
         select x.job_id from ${schema}.job_outputs x where x.opened_at < $1
           and not exists (select from ${schema}.jobs j where j.id = x.job_id) order by x.opened_at limit $3)
-      ), gone as (delete from ${schema}.jobs j using old where j.number = old.number returning j.number)
+      ), gone as (delete from ${schema}.jobs j using old where j.id = old.id returning j.id)
       select count(*)::int as count from gone`,
     values: [before.toISOString(), maxJobs, batch],
   };

@@ -19,13 +19,24 @@ const MIGRATIONS: readonly Migration[] = [
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
 
-/** Makes the schema, or brings it up to date; does nothing when it is. */
-export async function migrate(pool: PostgresPool, schema = "rota"): Promise<void> {
-  await migrateDatabase(new Database({ pool, schema, logger: processLogger }));
+/** What was done to a schema. A version of 0 is none at all. */
+export interface Migrated {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Makes the schema, or brings it up to date; does nothing when it is. Answers from which version to which. */
+export async function migrate(pool: PostgresPool, schema = "rota"): Promise<Migrated> {
+  return bringDatabaseUpToDate(new Database({ pool, schema, logger: processLogger }));
 }
 
 export async function migrateDatabase(database: Database): Promise<void> {
-  if ((await versionOf(database)) === SCHEMA_VERSION) return;
+  await bringDatabaseUpToDate(database);
+}
+
+async function bringDatabaseUpToDate(database: Database): Promise<Migrated> {
+  const upToDate = { from: SCHEMA_VERSION, to: SCHEMA_VERSION };
+  if ((await schemaVersion(database)) === SCHEMA_VERSION) return upToDate;
   let client: PostgresClient;
   try {
     client = await database.pool.connect();
@@ -34,7 +45,7 @@ export async function migrateDatabase(database: Database): Promise<void> {
   }
   let failure: unknown;
   try {
-    await bringUpToDate(client, database);
+    return { from: await bringUpToDate(client, database), to: SCHEMA_VERSION };
   } catch (error) {
     failure = error;
     throw databaseError(error);
@@ -45,7 +56,7 @@ export async function migrateDatabase(database: Database): Promise<void> {
 }
 
 /** What the schema says of itself; 0 when there is none. Newer than this program is refused. */
-async function versionOf(database: Database): Promise<number> {
+export async function schemaVersion(database: Database): Promise<number> {
   const found = await database.send({
     text: "select to_regclass($1) is not null as found",
     values: [`${database.schema}.migrations`],
@@ -57,7 +68,8 @@ async function versionOf(database: Database): Promise<number> {
   return checkedVersion(Number(latest?.["number"]), database.schemaName);
 }
 
-async function bringUpToDate(client: PostgresClient, { schema, schemaName }: Database): Promise<void> {
+/** Answers the version that it had before. */
+async function bringUpToDate(client: PostgresClient, { schema, schemaName }: Database): Promise<number> {
   const run = (text: string, values: unknown[] = []): ReturnType<PostgresClient["query"]> =>
     client.query(values.length > 0 ? { text, values } : { text });
   await run("begin");
@@ -81,6 +93,7 @@ async function bringUpToDate(client: PostgresClient, { schema, schemaName }: Dat
     await run(`insert into ${schema}.migrations (number) values ($1)`, [index + 1]);
   }
   await run("commit");
+  return version;
 }
 
 function checkedVersion(version: number, schemaName: string): number {

@@ -18,13 +18,14 @@ const LEASES_UNTIL_FORGOTTEN = 20;
 export async function registerNode(
   { schema, query }: Statements,
   name: string | undefined,
+  leaseNow: string | null,
 ): Promise<RegisteredNode> {
   const host = hostname();
   const [row] = await query({
     text: `insert into ${schema}.nodes (name, host, pid, started_at, seen_at)
-      values ($1, $2, $3, clock_timestamp(), clock_timestamp()) returning id, clock_timestamp() as now,
+      values ($1, $2, $3, clock_timestamp(), coalesce($4, clock_timestamp())) returning id, date_part('epoch', clock_timestamp()) * 1000 as now,
         coalesce((select max(c.id) from ${schema}.changes c), 0) as latest_change`,
-    values: [name ?? `${host}:${process.pid}`, host, process.pid],
+    values: [name ?? `${host}:${process.pid}`, host, process.pid, leaseNow],
   });
   return {
     id: String(row?.["id"]),
@@ -38,13 +39,16 @@ export async function showLife(
   { schema, query }: Statements,
   node: string,
   leaseMs: number,
+  leaseNow: string | null,
 ): Promise<boolean> {
   const rows = await query({
     name: `${schema}.show_life`,
-    text: `with forgotten as (
-        delete from ${schema}.nodes where seen_at < clock_timestamp() - $2::interval and id <> $1)
-      update ${schema}.nodes set seen_at = clock_timestamp() where id = $1 returning id`,
-    values: [node, `${LEASES_UNTIL_FORGOTTEN * leaseMs} milliseconds`],
+    text: `with outdated as (
+        delete from ${schema}.receipts where made_at < clock_timestamp() - interval '10 minutes'
+      ), forgotten as (
+        delete from ${schema}.nodes where seen_at < coalesce($3, clock_timestamp()) - $2::interval and id <> $1)
+      update ${schema}.nodes set seen_at = coalesce($3, clock_timestamp()) where id = $1 returning id`,
+    values: [node, `${LEASES_UNTIL_FORGOTTEN * leaseMs} milliseconds`, leaseNow],
   });
   return rows.length > 0;
 }
@@ -54,12 +58,13 @@ export async function returnNode(
   { schema, query }: Statements,
   node: string,
   name: string | undefined,
+  leaseNow: string | null,
 ): Promise<void> {
   const host = hostname();
   await query({
     text: `insert into ${schema}.nodes (id, name, host, pid, started_at, seen_at) overriding system value
-      values ($1, $2, $3, $4, clock_timestamp(), clock_timestamp()) on conflict do nothing`,
-    values: [node, name ?? `${host}:${process.pid}`, host, process.pid],
+      values ($1, $2, $3, $4, clock_timestamp(), coalesce($5, clock_timestamp())) on conflict do nothing`,
+    values: [node, name ?? `${host}:${process.pid}`, host, process.pid, leaseNow],
   });
 }
 
@@ -70,19 +75,39 @@ export async function signOff({ schema, query }: Statements, node: string): Prom
 
 const LARGEST_CAPACITY = 2 ** 31 - 1;
 
-/** Says what this node may run, in place of all it said before, and how many jobs each agent may have, on all nodes. */
-export async function writeDefinitions(
+/** Makes the schedules that are new, and says how many jobs each agent may have, on all nodes. */
+export async function prepareSchedules(
   { schema, query }: Statements,
-  node: string,
   definitions: readonly ScheduleDefinition[],
 ): Promise<void> {
   const capacities = new Map<string, number>();
   for (const { agent, maxConcurrent = 1 } of definitions)
     capacities.set(agent, Math.min(maxConcurrent, LARGEST_CAPACITY));
   const [names] = keyColumns([...capacities.keys()].map((agent) => ({ agent, schedule: "" })));
-  const keys = keyColumns(definitions);
-  // One by one: a transaction over all three would hold rows in another order than who claims.
-  await query({ text: `select ${schema}.add_schedules($1, $2)`, values: keys });
+  await query({ text: `select ${schema}.add_schedules($1, $2)`, values: keyColumns(definitions) });
   await query({ text: `select ${schema}.set_capacities($1, $2)`, values: [names, [...capacities.values()]] });
-  await query({ text: `select ${schema}.set_definitions($1, $2, $3)`, values: [node, ...keys] });
+}
+
+/** Says which schedules this node may run, in place of all it said before. */
+export async function writeDefinitions(
+  { schema, query }: Statements,
+  node: string,
+  ids: Iterable<number>,
+): Promise<void> {
+  await query({
+    text: `update ${schema}.nodes set schedules = $2 where id = $1`,
+    values: [node, bitsOf(ids)],
+  });
+}
+
+/** The bit at the place of each id, as `get_bit` counts them. */
+function bitsOf(ids: Iterable<number>): Buffer {
+  const all = [...ids];
+  const largest = all.reduce((most, id) => Math.max(most, id), -1);
+  const bits = Buffer.alloc(Math.floor(largest / 8) + 1);
+  for (const id of all) {
+    const place = Math.floor(id / 8);
+    bits[place] = (bits[place] ?? 0) | (1 << (id % 8));
+  }
+  return bits;
 }

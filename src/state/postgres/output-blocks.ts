@@ -16,14 +16,19 @@ export async function createOutput({ schema, query }: Statements, id: string): P
 }
 
 /** `undefined` for a job that never had an output. */
-export async function readWhole({ schema, query }: Statements, id: string): Promise<string | undefined> {
+export async function readWhole(database: Statements, id: string): Promise<string | undefined> {
+  return (await readBytes(database, id))?.toString("utf8");
+}
+
+/** As `readWhole`: an output that is being written may end within a character. */
+export async function readBytes({ schema, query }: Statements, id: string): Promise<Buffer | undefined> {
   const [row] = await query({
     text: `select coalesce((select string_agg(b.bytes, '' order by b.block) from ${schema}.job_output_blocks b
       where b.job_id = o.job_id), '') as bytes from ${schema}.job_outputs o where o.job_id = $1`,
     values: [id],
   });
   const bytes = row?.["bytes"];
-  return bytes instanceof Uint8Array ? Buffer.from(bytes).toString("utf8") : undefined;
+  return bytes instanceof Uint8Array ? Buffer.from(bytes) : undefined;
 }
 
 export class BlockOutputBytes implements OutputBytes {

@@ -10,6 +10,7 @@ import {
   DEFAULT_MAX_AGE_DAYS,
   DEFAULT_MAX_JOBS,
   DEFAULT_MAX_OUTPUT_BYTES,
+  type EndedJobRecord,
   type JobEnd,
   type JobFilter,
   type JobLog,
@@ -27,17 +28,24 @@ import {
   closeJobs,
   type EndOfJob,
   insertJobs,
+  type NewRow,
+  presumeEnds,
   readJob,
   removeOld,
   selectJob,
   selectJobs,
+  selectOrphans,
 } from "./job-rows.js";
 import { BlockOutputBytes, createOutput, readWhole } from "./output-blocks.js";
 
 export interface PostgresJobLogOptions {
   readonly database: Statements;
   readonly clock: Pick<Clock, "now" | "monotonic">;
+  /** Resolves when the clock can tell the time: it is the database's, which may not have been asked yet. */
+  readonly whenTimeKnown?: (() => Promise<void>) | undefined;
   readonly logger: Logger;
+  /** The node that opens records, while it is one. */
+  readonly node?: (() => string | undefined) | undefined;
   readonly random?: Random | undefined;
   /** How long a job is kept that has ended. @default 30 */
   readonly maxAgeDays?: number | undefined;
@@ -54,12 +62,14 @@ interface Entry<Item extends { readonly id: string }> {
 }
 
 const DAY_MS = 86_400_000;
-const STARTS_BETWEEN_REMOVALS = 1_000;
+/** A tenth more than may be kept is kept for a while: to look for what is too much takes as long as to count it. */
+const REMOVALS_AMONG_JOBS = 10;
+const FEWEST_BETWEEN_REMOVALS = 1_000;
 const REMOVED_AT_ONCE = 1_000;
 
 export class PostgresJobLog implements JobLog {
   readonly #options: PostgresJobLogOptions;
-  readonly #starts: GroupCommit<Entry<JobStart>>;
+  readonly #starts: GroupCommit<Entry<NewRow>>;
   readonly #ends: GroupCommit<Entry<EndOfJob>>;
   readonly #startedMs = new Map<string, number>();
   readonly #outputs = new Map<string, CappedOutput>();
@@ -70,13 +80,14 @@ export class PostgresJobLog implements JobLog {
     const { database } = options;
     this.#options = options;
     this.#starts = new GroupCommit((batch) =>
-      this.#send(batch, (starts) => insertJobs(database.schema, starts)),
+      this.#send(batch, (rows) => insertJobs(database.schema, rows, options.node?.())),
     );
     this.#ends = new GroupCommit((batch) => this.#send(batch, (ends) => closeJobs(database.schema, ends)));
   }
 
   async start(job: NewJob): Promise<JobRecord> {
     if (job.id !== undefined) dayOfJob(job.id);
+    await this.#options.whenTimeKnown?.();
     const { clock, random = systemRandom } = this.#options;
     const startedAt = instantOr(job.started_at, clock.now());
     const draws = job.id === undefined ? MOST_DRAWS : 1;
@@ -84,18 +95,25 @@ export class PostgresJobLog implements JobLog {
     for (let draw = 0; draw < draws; draw++) {
       id = job.id ?? drawJobId(startedAt, random);
       const start = newStart(job, id, startedAt);
-      const [isOpened] = await this.#open([start]);
+      const [isOpened] = await this.#open([{ id, start }]);
       if (isOpened === true) return jobRecord(start, undefined);
     }
     throw idTakenError(id, draws);
   }
 
   async startAll(jobs: readonly NamedJob[]): Promise<readonly boolean[]> {
-    const starts = jobs.map((job) => {
-      dayOfJob(job.id);
-      return newStart(job, job.id, instantOr(job.started_at, this.#options.clock.now()));
-    });
-    return this.#open(starts);
+    await this.#options.whenTimeKnown?.();
+    return this.#open(jobs.map((job) => ({ id: job.id, start: this.#startOf(job) })));
+  }
+
+  async recordAll(jobs: readonly EndedJobRecord[]): Promise<readonly boolean[]> {
+    return this.#insert(
+      jobs.map((job) => ({
+        id: job.id,
+        start: this.#startOf(job),
+        end: newEnd(job, new Date(job.finished_at)),
+      })),
+    );
   }
 
   async finish(id: string, outcome: JobOutcomeRecord): Promise<boolean> {
@@ -104,13 +122,9 @@ export class PostgresJobLog implements JobLog {
   }
 
   async finishAll(outcomes: readonly NamedOutcome[]): Promise<readonly boolean[]> {
-    const ends = outcomes.map((outcome) => {
-      dayOfJob(outcome.id);
-      return newEnd(outcome, instantOr(outcome.finished_at, this.#options.clock.now()));
-    });
-    if (ends.length === 0) return [];
-    const items = await Promise.all(outcomes.map((outcome, index) => this.#measured(outcome, ends[index])));
-    const entry: Entry<EndOfJob> = { items: items.filter((item) => item !== undefined), answers: [] };
+    const items = await this.#endsOf(outcomes);
+    if (items.length === 0) return [];
+    const entry: Entry<EndOfJob> = { items, answers: [] };
     await this.#ends.add(entry);
     for (const { id } of outcomes) this.#startedMs.delete(id);
     return entry.answers;
@@ -152,8 +166,26 @@ export class PostgresJobLog implements JobLog {
     await Promise.all([this.#starts.settled(), this.#ends.settled(), this.#removing]);
   }
 
+  /** Closes the records of jobs whose process is taken to be gone. Should it live after all, what it says counts. */
+  async presumeInterrupted(ids: readonly string[], error: string): Promise<void> {
+    if (ids.length === 0) return;
+    const { database } = this.#options;
+    const outcome = { status: "interrupted", error, duration_ms: null } as const;
+    const ends = await this.#endsOf(ids.map((id) => ({ ...outcome, id })));
+    await database.query(presumeEnds(database.schema, ends));
+  }
+
+  /** Closes what was left open by nodes that have not been seen for a whole lease: nobody else will. */
+  async closeOrphans(leaseMs: number, leaseNow: string | null): Promise<void> {
+    const { database } = this.#options;
+    const orphans = await database.query(selectOrphans(database.schema, leaseMs, leaseNow));
+    const ids = orphans.map(({ id }) => String(id));
+    await this.presumeInterrupted(ids, "the process that ran the job ended");
+  }
+
   /** Removes what is older than its age or more than its number; in small batches, so that nobody waits long. */
   async removeOld(): Promise<void> {
+    await this.#options.whenTimeKnown?.();
     const { database, clock, maxAgeDays = DEFAULT_MAX_AGE_DAYS, maxJobs = DEFAULT_MAX_JOBS } = this.#options;
     const before = new Date(clock.now().getTime() - maxAgeDays * DAY_MS);
     for (let removed = REMOVED_AT_ONCE; removed >= REMOVED_AT_ONCE;) {
@@ -162,15 +194,35 @@ export class PostgresJobLog implements JobLog {
     }
   }
 
-  async #open(starts: readonly JobStart[]): Promise<readonly boolean[]> {
-    if (starts.length === 0) return [];
-    const entry: Entry<JobStart> = { items: starts, answers: [] };
-    await this.#starts.add(entry);
+  #startOf(job: NamedJob): JobStart {
+    dayOfJob(job.id);
+    return newStart(job, job.id, instantOr(job.started_at, this.#options.clock.now()));
+  }
+
+  async #open(rows: readonly NewRow[]): Promise<readonly boolean[]> {
+    const areOpened = await this.#insert(rows);
     const nowMs = this.#options.clock.monotonic();
-    for (const [index, { id }] of starts.entries())
-      if (entry.answers[index] === true) this.#startedMs.set(id, nowMs);
-    this.#removeNowAndThen(starts.length);
+    for (const [index, { id }] of rows.entries())
+      if (areOpened[index] === true) this.#startedMs.set(id, nowMs);
+    return areOpened;
+  }
+
+  async #insert(rows: readonly NewRow[]): Promise<readonly boolean[]> {
+    if (rows.length === 0) return [];
+    const entry: Entry<NewRow> = { items: rows, answers: [] };
+    await this.#starts.add(entry);
+    this.#removeNowAndThen(rows.length);
     return entry.answers;
+  }
+
+  async #endsOf(outcomes: readonly NamedOutcome[]): Promise<readonly EndOfJob[]> {
+    await this.#options.whenTimeKnown?.();
+    const ends = outcomes.map((outcome) => {
+      dayOfJob(outcome.id);
+      return newEnd(outcome, instantOr(outcome.finished_at, this.#options.clock.now()));
+    });
+    const items = await Promise.all(outcomes.map((outcome, index) => this.#measured(outcome, ends[index])));
+    return items.filter((item) => item !== undefined);
   }
 
   /** An end with its duration: by the clock that measures, where the job was started here. */
@@ -204,7 +256,8 @@ export class PostgresJobLog implements JobLog {
   #removeNowAndThen(started: number): void {
     this.#startsUntilRemoval -= started;
     if (this.#startsUntilRemoval > 0) return;
-    this.#startsUntilRemoval = STARTS_BETWEEN_REMOVALS;
+    const { maxJobs = DEFAULT_MAX_JOBS } = this.#options;
+    this.#startsUntilRemoval = Math.max(FEWEST_BETWEEN_REMOVALS, maxJobs / REMOVALS_AMONG_JOBS);
     this.#removing = this.removeOld().catch((error: unknown) => {
       this.#options.logger.warn(`Could not remove old jobs: ${messageOf(error)}`);
     });

@@ -9,7 +9,6 @@ import { checkDefinition, checkKey, checkName } from "../check-schedule.js";
 import { completion, givenBack } from "../claim-rules.js";
 import { invalidState, StateError } from "../errors.js";
 import { OutsideListeners } from "../outside-listeners.js";
-import { ScheduleMap } from "../schedule-map.js";
 import { SCHEDULE_KEYS, type ScheduleState } from "../schedule-state.js";
 import { ChangeOperation, checkedChange, decisionBy, type PatchRule } from "../state-operation.js";
 import type {
@@ -29,15 +28,14 @@ import { DEFAULT_LEASE_MS } from "../store-base.js";
 import { wholeState } from "../whole-state.js";
 import { ChangeFeed } from "./change-feed.js";
 import { ClaimDesk } from "./claim-desk.js";
-import { ROW_COLUMNS } from "./claim-functions.js";
 import { EndClaims } from "./claim-operations.js";
-import { columnText } from "./column-text.js";
 import { Database, type PostgresPool } from "./database.js";
+import { readStates } from "./fleet-rows.js";
 import { Heartbeat } from "./heartbeat.js";
 import { migrateDatabase } from "./migrate.js";
-import { registerNode, returnNode, showLife, signOff, writeDefinitions } from "./node.js";
+import { signOff } from "./node.js";
+import { NodeLife } from "./node-life.js";
 import { PostgresJobLog } from "./postgres-job-log.js";
-import { readRow } from "./state-row.js";
 import { type News, StateWriter } from "./state-writer.js";
 import { StoreTime } from "./store-time.js";
 
@@ -71,16 +69,16 @@ const asGivenBack: PatchRule = (state) => givenBack(state);
 
 export class PostgresStore implements StateStore {
   readonly leaseMs: number;
+  readonly isShared = true;
   readonly jobs: PostgresJobLog;
-  readonly #options: PostgresStoreOptions;
   readonly #logger: Logger;
   readonly #database: Database;
   readonly #time: StoreTime;
   readonly #writer: StateWriter;
   readonly #desk: ClaimDesk;
   readonly #listeners: OutsideListeners;
+  readonly #life: NodeLife;
   #definitions: readonly ScheduleDefinition[] = [];
-  #defined = new ScheduleMap<ScheduleDefinition>();
   /** The id of this node while it is open. */
   #node: string | undefined;
   #feed: ChangeFeed | undefined;
@@ -90,32 +88,56 @@ export class PostgresStore implements StateStore {
     const { connectionString, pool, schema = "rota", leaseMs = DEFAULT_LEASE_MS, clock } = options;
     const logger = options.logger ?? processLogger;
     this.leaseMs = leaseMs;
-    this.#options = options;
     this.#logger = logger;
-    const database = new Database({ connectionString, pool, schema, logger, prepare: migrateDatabase });
-    this.#database = database;
     const time = new StoreTime(clock);
     this.#time = time;
-    this.jobs = new PostgresJobLog({ database, clock: time, logger, ...options.jobs });
-    const writer = new StateWriter(database, () => this.#node);
+    const prepare = async (unprepared: Database): Promise<void> => {
+      await migrateDatabase(unprepared);
+      await time.learn(unprepared);
+    };
+    const database = new Database({ connectionString, pool, schema, logger, prepare });
+    this.#database = database;
+    const whenTimeKnown = (): Promise<void> => database.prepare();
+    const node = (): string | undefined => this.#node;
+    this.jobs = new PostgresJobLog({ database, clock: time, whenTimeKnown, logger, node, ...options.jobs });
+    const writer = new StateWriter(database, node, (dueMs, hasEnded) => this.#desk.noteDue(dueMs, hasEnded));
     this.#writer = writer;
-    this.#desk = new ClaimDesk({ database, writer, time, jobs: this.jobs, logger, leaseMs });
+    const { jobs } = this;
+    const { nodeName } = options;
+    const read = (keys: readonly ScheduleKey[]): ReturnType<StateWriter["read"]> => writer.read(keys);
+    this.#life = new NodeLife({ database, time, jobs, logger, leaseMs, nodeName, read });
+    this.#desk = new ClaimDesk({
+      database,
+      writer,
+      time,
+      jobs,
+      logger,
+      leaseMs,
+      keyOf: (id) => this.#life.defined.keyOf(id),
+    });
     this.#listeners = new OutsideListeners(logger);
   }
 
+  /** The database's time, known from the first answer on. */
+  get clock(): Clock {
+    return this.#time;
+  }
+
   async open(clock?: Clock): Promise<void> {
+    // At once: whoever opens it may sleep by it meanwhile.
+    if (this.#node === undefined) this.#time.adopt(clock);
     await this.#writer.alone(async () => {
       if (this.#node !== undefined) return;
-      this.#time.adopt(clock);
-      const { id, now, latestChange } = await registerNode(this.#database, this.#options.nodeName);
-      if (this.#definitions.length > 0) await writeDefinitions(this.#database, id, this.#definitions);
+      const askedMs = this.#time.monotonic();
+      const { id, now, latestChange } = await this.#life.register();
+      await this.#life.define(id, this.#definitions);
       this.#node = id;
       const tell = (changes: readonly OutsideChange[]): void => this.#listeners.tell(changes);
       this.#feed = new ChangeFeed({ database: this.#database, logger: this.#logger, tell }, id, latestChange);
       await this.#feed.start();
       if (!this.#time.isTheDatabases) return;
-      this.#time.heard(now);
-      this.#heartbeat = new Heartbeat(this.leaseMs, () => this.#beat(id), this.#logger);
+      this.#time.heard(now, askedMs);
+      this.#heartbeat = new Heartbeat(this.leaseMs, () => this.#life.live(id), this.#logger);
     });
   }
 
@@ -150,11 +172,12 @@ export class PostgresStore implements StateStore {
       maxConcurrent,
     }));
     return this.#writer.alone(async () => {
-      if (this.#node !== undefined) await writeDefinitions(this.#database, this.#node, copies);
+      const node = this.#node;
+      const rows =
+        node === undefined ? await this.#writer.read(copies) : await this.#life.define(node, copies);
+      this.#desk.forgetNext();
       this.#definitions = copies;
-      this.#defined = new ScheduleMap();
-      for (const copy of copies) this.#defined.set(copy, copy);
-      return (await this.#writer.read(copies)).map(({ state }) => wholeState(state));
+      return rows.map(({ state }) => wholeState(state));
     });
   }
 
@@ -166,12 +189,7 @@ export class PostgresStore implements StateStore {
 
   async list(agent: string): Promise<ReadonlyMap<string, ScheduleState>> {
     checkName("agent", agent);
-    const { schema } = this.#database;
-    const rows = await this.#database.query({
-      text: `select ${ROW_COLUMNS} from ${schema}.schedules s where s.agent = $1 and s.rest is not null order by s.id`,
-      values: [columnText(agent)],
-    });
-    return new Map(rows.map(readRow).map(({ schedule, state }) => [schedule, wholeState(state)]));
+    return (await readStates(this.#database, [agent])).get(agent) ?? new Map<string, ScheduleState>();
   }
 
   async update(key: ScheduleKey, change: ScheduleChange): Promise<ScheduleState> {
@@ -198,7 +216,9 @@ export class PostgresStore implements StateStore {
     if (!(limit >= 0)) throw invalidState(`Invalid limit ${quote(limit)}: expected a number from 0.`);
     this.#requireNode();
     return this.#writer.alone(async () => {
-      const answer = await this.#desk.claimDue(this.#requireNode(), limit);
+      const node = this.#requireNode();
+      await this.#life.liveByGivenClock(node);
+      const answer = await this.#desk.claimDue(node, limit);
       this.#feed?.noteLatest(answer.latestChange);
       return { claims: answer.claims, skipped: answer.skipped };
     });
@@ -213,7 +233,7 @@ export class PostgresStore implements StateStore {
     checkKey(key);
     this.#requireNode();
     return this.#writer.alone(async () => {
-      if (this.#defined.get(key) === undefined)
+      if (!this.#life.defined.has(key))
         throw invalidState(
           `${quote(key.agent)}/${quote(key.schedule)} is not defined, so it cannot be claimed.`,
         );
@@ -222,7 +242,7 @@ export class PostgresStore implements StateStore {
   }
 
   async renew(claim: ClaimToken): Promise<boolean> {
-    this.#requireNode();
+    await this.#life.liveByGivenClock(this.#requireNode());
     return this.#desk.renew(claim);
   }
 
@@ -253,24 +273,14 @@ export class PostgresStore implements StateStore {
     const checked = ends.map(({ claim, change }) => ({ claim, change: checkedChange(change) }));
     this.#requireNode();
     if (checked.length === 0) return [];
-    const operation = new EndClaims(checked, toWrite);
+    const operation = new EndClaims(checked, toWrite, this.#writer.wasEnded);
     await this.#writer.commit({ keys: checked.map(({ claim }) => claim), operation, news: "none" });
-    const areHeld = operation.requireDone();
-    // Those that were not held are not ours to keep alive either.
-    this.#desk.forget(checked.map(({ claim }) => claim));
-    return areHeld;
+    return operation.requireDone();
   }
 
   /** A node plans for itself. What somebody else has changed, the nodes take account of. */
   get #news(): News {
     return this.#node === undefined ? SCHEDULE_KEYS : "wake";
-  }
-
-  async #beat(node: string): Promise<void> {
-    await this.#desk.renewHeld();
-    if (await showLife(this.#database, node, this.leaseMs)) return;
-    await returnNode(this.#database, node, this.#options.nodeName);
-    await writeDefinitions(this.#database, node, this.#definitions);
   }
 
   #requireNode(): string {

@@ -51,7 +51,8 @@ export class RowDraft implements StateDraft {
     const changed: ChangedRow[] = [];
     for (const { row, state } of this.#drafts.values()) {
       if (state === row.state) continue;
-      const keepsClaim = row.token !== undefined && state.claim?.token === row.token;
+      const { claim } = row.state;
+      const keepsClaim = claim != null && state.claim?.token === claim.token;
       changed.push({ row, state, keepsClaim });
     }
     return changed;

@@ -1,22 +1,27 @@
-/** A schedule's row and the state it stands for, there and back. Values are checked: others may write to the table too. */
+/** A schedule's row and the state it stands for, there and back. Documents are checked: others may write to the table too. */
 import { type Fields, isFields } from "../../fields.js";
 import { isoText, isoTimeMs } from "../../iso-time.js";
 import { isScheduleFields, NO_FIELDS, type ScheduleFields } from "../check-schedule.js";
-import type { ScheduleState } from "../schedule-state.js";
+import { claimableMs } from "../claim-rules.js";
+import { numberedJobId } from "../jobs/job-id.js";
+import { PLAN_SOURCES, type ScheduleState, type StoredClaim } from "../schedule-state.js";
 import type { ScheduleKey } from "../state-store.js";
 import { columnText, textOfColumn } from "./column-text.js";
 
 /** A schedule as it was read. */
 export interface StateRow extends ScheduleKey {
   /** `undefined` where there is no row yet. */
-  readonly id: string | undefined;
+  readonly id: number | undefined;
   readonly version: number;
   readonly state: ScheduleFields;
-  readonly token: string | undefined;
   readonly owner: string | undefined;
-  readonly dueMs: number;
   readonly seenMs: number | undefined;
 }
+
+/** What is read of state `s` and its schedule `n`, all of it as text. */
+export const ROW_COLUMNS = `n.agent, n.schedule, s.id, s.version, s.token, s.source, s.owner, s.state,
+  date_part('epoch', s.slot) * 1000 as slot, date_part('epoch', s.seen_at) * 1000 as seen,
+  date_part('epoch', s.claimed_at) * 1000 as claimed`;
 
 export function noRow({ agent, schedule }: ScheduleKey): StateRow {
   return {
@@ -25,45 +30,93 @@ export function noRow({ agent, schedule }: ScheduleKey): StateRow {
     id: undefined,
     version: 0,
     state: NO_FIELDS,
-    token: undefined,
     owner: undefined,
-    dueMs: Infinity,
     seenMs: undefined,
   };
 }
 
+/** A row as the columns above have it. */
 export function readRow(row: Fields): StateRow {
+  const { agent, schedule, id, version, owner, token, source } = row;
+  const state = documentOf(row["state"]);
+  const claimedMs = msOf(row["claimed"]);
+  const claim = typeof token === "string" ? { token, claimedMs: claimedMs ?? 0 } : undefined;
   return {
-    agent: textOfColumn(String(row["agent"])),
-    schedule: textOfColumn(String(row["schedule"])),
-    id: String(row["id"]),
-    version: Number(row["version"]),
-    state: row["rest"] === null ? NO_FIELDS : stateOf(row),
-    token: optionalText(row["token"]),
-    owner: numberText(row["owner"]),
-    dueMs: msOf(row["due_at"]) ?? Infinity,
-    seenMs: msOf(row["seen_at"]),
+    agent: textOfColumn(String(agent)),
+    schedule: textOfColumn(String(schedule)),
+    id: Number(id),
+    version: Number(version),
+    state:
+      claim === undefined
+        ? state
+        : withClaim(state, storedClaim(claim, msOf(row["slot"]), source ?? state.next_run_source)),
+    owner: typeof owner === "string" ? owner : undefined,
+    seenMs: msOf(row["seen"]),
   };
 }
 
-/** What a row holds of the state, in the order of the parameters of the functions that write. */
-export interface RowValues {
-  readonly status: string;
-  readonly nextRunMs: number | null;
-  readonly source: string | null;
-  readonly pauseMs: number | null;
-  readonly rest: string;
+/** The row of a claim that was made just now, of which only what is new has been told. */
+export function claimedRow(
+  key: ScheduleKey,
+  { id, version, token, seen, slot, state }: Fields,
+  claimedMs: number,
+  owner: string,
+): StateRow {
+  const document = documentOf(state);
+  const claim = storedClaim({ token: String(token), claimedMs }, msOf(slot), document.next_run_source);
+  return {
+    agent: key.agent,
+    schedule: key.schedule,
+    id: Number(id),
+    version: Number(version),
+    state: withClaim(document, claim),
+    owner,
+    seenMs: msOf(seen),
+  };
 }
 
-export function rowValues(state: Partial<ScheduleState>): RowValues {
-  const { status, next_run_at, next_run_source, paused_until, claim: _, ...rest } = state;
+/** What no state can be resets this one schedule, and its claim stays fenced by its token. */
+export function documentOf(text: unknown): ScheduleFields {
+  if (typeof text !== "string") return NO_FIELDS;
+  const fields: unknown = JSON.parse(text);
+  return isFields(fields) && isScheduleFields(fields) ? fields : NO_FIELDS;
+}
+
+/** Who has a claim is running, unless somebody disabled it meanwhile. */
+function withClaim(state: ScheduleFields, claim: StoredClaim): ScheduleFields {
+  const status = state.status === "disabled" ? "disabled" : "running";
+  // A document that was read just now is nobody else's.
+  return Object.assign(state === NO_FIELDS ? {} : state, { status, claim });
+}
+
+function storedClaim(
+  { token, claimedMs }: { readonly token: string; readonly claimedMs: number },
+  slotMs: number | undefined,
+  source: unknown,
+): StoredClaim {
+  const claimedAt = new Date(claimedMs);
   return {
-    status: status ?? "idle",
-    nextRunMs: isoTimeMs(next_run_at) ?? null,
-    source: next_run_source ?? null,
-    pauseMs: isoTimeMs(paused_until) ?? null,
-    rest: JSON.stringify(rest),
+    token,
+    job_id: numberedJobId(claimedAt, Number(token)),
+    slot: isoText(new Date(slotMs ?? claimedMs)),
+    source: PLAN_SOURCES.find((known) => known === source) ?? null,
+    claimed_at: isoText(claimedAt),
   };
+}
+
+/** What a row holds of a state: its claim has columns of its own, which say that it is running. */
+export function documentText({ claim, ...document }: Partial<ScheduleState>): string {
+  const isRunning = claim != null && document.status === "running";
+  return JSON.stringify(isRunning ? Object.assign(document, { status: "idle" }) : document);
+}
+
+/** When a row is due that has this state; `null` for never. */
+export function dueColumn(state: Partial<ScheduleState>): number | null {
+  return claimableMs(state) ?? null;
+}
+
+export function slotColumn(state: Partial<ScheduleState>): number | null {
+  return isoTimeMs(state.next_run_at) ?? null;
 }
 
 /** The keys of schedules as two columns. */
@@ -71,45 +124,7 @@ export function keyColumns(keys: readonly ScheduleKey[]): [string[], string[]] {
   return [keys.map(({ agent }) => columnText(agent)), keys.map(({ schedule }) => columnText(schedule))];
 }
 
-function stateOf(row: Fields): ScheduleFields {
-  const rest = isFields(row["rest"]) ? row["rest"] : {};
-  const state: Record<string, unknown> = Object.assign({ status: row["status"] }, rest);
-  set(state, "next_run_at", timeText(row["next_run_at"]));
-  set(state, "next_run_source", optionalText(row["next_run_source"]));
-  set(state, "paused_until", timeText(row["paused_until"]));
-  set(state, "claim", claimOf(row));
-  // What no state can be resets this one schedule, and its claim stays fenced by its token.
-  return isScheduleFields(state) ? state : NO_FIELDS;
-}
-
-function claimOf(row: Fields): Fields | undefined {
-  const { token, job_id, source } = row;
-  if (token === null) return undefined;
-  return { token, job_id, slot: timeText(row["slot"]), source, claimed_at: timeText(row["claimed_at"]) };
-}
-
-function set(state: Record<string, unknown>, key: string, value: unknown): void {
-  if (value !== undefined) state[key] = value;
-}
-
-function optionalText(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
-/** Numbers that may be large come as text. */
-function numberText(value: unknown): string | undefined {
-  return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
-}
-
-function timeText(value: unknown): string | undefined {
-  const ms = msOf(value);
-  return ms === undefined ? undefined : isoText(new Date(ms));
-}
-
-/** A pool of the caller's may have been taught to leave times as text. */
+/** A time in milliseconds, as it comes from the database: a number that was divided and multiplied. */
 export function msOf(value: unknown): number | undefined {
-  if (value instanceof Date) return value.getTime();
-  if (typeof value !== "string") return undefined;
-  const ms = Date.parse(value);
-  return Number.isNaN(ms) ? undefined : ms;
+  return value === null || value === undefined ? undefined : Math.round(Number(value));
 }

@@ -2,16 +2,24 @@
  * Makes changes to states durable, those that wait for one write together in the next. Nothing is locked while it is
  * decided: rows are written only if they are still what was read, else all is decided again.
  */
-import { isDeepStrictEqual } from "node:util";
 import { ScheduleMap } from "../schedule-map.js";
 import type { ScheduleState } from "../schedule-state.js";
 import type { StateDraft } from "../state-operation.js";
 import type { ScheduleKey } from "../state-store.js";
 import { Turns } from "../../turns.js";
-import { ROW_COLUMNS } from "./claim-functions.js";
 import { type Database, isConflict, isLostReply } from "./database.js";
 import { type ChangedRow, changeOf, RowDraft } from "./row-draft.js";
-import { keyColumns, noRow, readRow, rowValues, type StateRow } from "./state-row.js";
+import { SentWrites } from "./sent-writes.js";
+import {
+  documentText,
+  dueColumn,
+  keyColumns,
+  noRow,
+  readRow,
+  ROW_COLUMNS,
+  slotColumn,
+  type StateRow,
+} from "./state-row.js";
 
 export interface StateTask {
   readonly keys: readonly ScheduleKey[];
@@ -37,15 +45,26 @@ export class StateWriter {
   readonly #database: Database;
   /** The node whose changes these are, if it is one: it need not hear of them itself. */
   readonly #node: () => string | undefined;
+  readonly #onDue: (dueMs: number | null, hasEnded: boolean) => void;
   readonly #turns = new Turns();
   /** Takes what comes until its turn has come. */
   #next: Batch | undefined;
   /** The rows of claims that are held here, as they were last known. */
   readonly #known = new ScheduleMap<StateRow>();
+  /** Writes of which nobody knows whether they were carried out. */
+  readonly #uncertain: SentWrites[] = [];
+  /** The claims that were ended by such. */
+  readonly #ended = new Set<string>();
 
-  constructor(database: Database, node: () => string | undefined) {
+  /** `onDue` hears when a schedule is due that was written, and whether a claim of it has ended. */
+  constructor(
+    database: Database,
+    node: () => string | undefined,
+    onDue: (dueMs: number | null, hasEnded: boolean) => void,
+  ) {
     this.#database = database;
     this.#node = node;
+    this.#onDue = onDue;
   }
 
   /** Resolves when the changes are durable; all are made in the order of the calls. */
@@ -85,8 +104,10 @@ export class StateWriter {
     const answer = await this.#database.query({
       name: `${schema}.read`,
       text: `select ${ROW_COLUMNS} from unnest($1::text[], $2::text[]) as k(agent, schedule)
-        join ${schema}.schedules s on s.agent = k.agent and s.schedule = k.schedule`,
+        join ${schema}.schedules n on n.agent = k.agent and n.schedule = k.schedule
+        join ${schema}.states s on s.id = n.id`,
       values: keyColumns(keys),
+      isText: true,
     });
     const found = new ScheduleMap<StateRow>();
     for (const fields of answer) {
@@ -96,27 +117,82 @@ export class StateWriter {
     return keys.map((key) => found.get(key) ?? noRow(key));
   }
 
+  /** Makes the rows of schedules that have none, and reads all that are asked for. */
+  async #add(unknown: readonly ScheduleKey[], keys: readonly ScheduleKey[]): Promise<readonly StateRow[]> {
+    const { schema, query } = this.#database;
+    await query({ text: `select ${schema}.add_schedules($1, $2)`, values: keyColumns(unknown) });
+    return this.read(keys);
+  }
+
   /** To be called by who acts alone. */
   async write(tasks: readonly StateTask[]): Promise<void> {
     const keys = tasks.flatMap((task) => task.keys);
-    const news = newsOf(tasks);
-    let rows = this.#allKnown(keys) ?? (await this.read(keys));
+    const sent = new SentWrites();
+    await this.#findOut();
+    try {
+      await this.#writeOnce(tasks, keys, sent);
+    } catch (error) {
+      if (sent.isUncertain) this.#uncertain.push(sent);
+      throw error;
+    }
+  }
+
+  async #writeOnce(
+    tasks: readonly StateTask[],
+    keys: readonly ScheduleKey[],
+    sent: SentWrites,
+  ): Promise<void> {
+    const known = this.#allKnown(keys);
+    let rows = known ?? (await this.read(keys));
     for (let tries = 1; ; tries++) {
       const draft = new RowDraft(rows);
       for (const { operation } of tasks) operation.apply(draft);
       const changed = draft.changed();
+      const unknown = changed.filter(({ row }) => row.id === undefined);
+      if (unknown.length > 0) {
+        rows = await this.#add(
+          unknown.map(({ row }) => row),
+          keys,
+        );
+        continue;
+      }
+      // No version is looked at of what is not written.
+      if (rows === known && changed.length < rows.length) {
+        rows = await this.read(keys);
+        continue;
+      }
       try {
-        if (changed.length > 0) await this.#send(changed, news);
+        if (changed.length > 0) await this.#send(changed, newsOf(tasks), sent.next(changed));
         this.#noteWritten(changed);
         return;
       } catch (error) {
         for (const key of keys) this.#known.delete(key);
-        const mayBeWritten = isLostReply(error);
-        if (!(isConflict(error) || mayBeWritten) || tries >= MOST_TRIES) throw error;
+        sent.isUncertain ||= isLostReply(error);
+        if (!(isConflict(error) || isLostReply(error)) || tries >= MOST_TRIES) throw error;
+        if (await this.#isWritten(sent)) return;
         rows = await this.read(keys);
-        if (mayBeWritten && isWritten(changed, rows)) return;
       }
     }
+  }
+
+  /** Whether a claim was ended by a write whose answer was lost, which its holder took for a failure. */
+  readonly wasEnded = (token: string): boolean => this.#ended.has(token);
+
+  /** What became of writes whose answers were lost: some may have ended claims. */
+  async #findOut(): Promise<void> {
+    for (let sent = this.#uncertain[0]; sent !== undefined; sent = this.#uncertain[0]) {
+      if (await this.#isWritten(sent)) for (const token of sent.endedTokens) this.#ended.add(token);
+      this.#uncertain.shift();
+    }
+  }
+
+  async #isWritten({ receipts }: SentWrites): Promise<boolean> {
+    const { schema } = this.#database;
+    const found = await this.#database.query({
+      text: `select from ${schema}.receipts where id = any($1)`,
+      values: [receipts],
+    });
+    return found.length > 0;
   }
 
   #allKnown(keys: readonly ScheduleKey[]): readonly StateRow[] | undefined {
@@ -131,6 +207,7 @@ export class StateWriter {
 
   #noteWritten(changed: readonly ChangedRow[]): void {
     for (const { row, state, keepsClaim } of changed) {
+      if (!keepsClaim) this.#onDue(dueColumn(state), row.state.claim != null);
       if (keepsClaim && this.#known.get(row) !== undefined)
         this.#known.set(row, { ...row, state, version: row.version + 1 });
       else this.#known.delete(row);
@@ -138,7 +215,7 @@ export class StateWriter {
   }
 
   /** One statement, so that all of it is made or nothing. */
-  async #send(changed: readonly ChangedRow[], news: News): Promise<void> {
+  async #send(changed: readonly ChangedRow[], news: News, receipt: string): Promise<void> {
     const { schema, schemaName } = this.#database;
     const parts: string[] = [];
     const values: unknown[] = [];
@@ -148,60 +225,25 @@ export class StateWriter {
       values.push(...parameters);
     };
     // In one order everywhere, so that no two wait for each other.
-    const written = changed.filter(({ row }) => row.id !== undefined).toSorted(byId);
-    if (written.length > 0) call(`${schema}.write_states`, writeParameters(written));
-    const added = changed.filter(({ row }) => row.id === undefined);
-    if (added.length > 0) call(`${schema}.add_states`, addParameters(added));
+    call(`${schema}.write_states`, [...writeParameters(changed.toSorted(byId)), receipt]);
     if (typeof news !== "string") call(`${schema}.tell_change`, tellParameters(changed, news));
     if (news !== "none") call("pg_notify", [schemaName, news === "wake" ? (this.#node() ?? "") : ""]);
-    const name = `${schema}.write ${written.length > 0} ${added.length > 0} ${typeof news} ${news === "none"}`;
+    const name = `${schema}.write ${typeof news} ${news === "none"}`;
     await this.#database.query({ name, text: `select ${parts.join(", ")}`, values });
   }
 }
 
-/** Whether the rows are what the changes would have made of them: only the answer was lost. */
-function isWritten(changed: readonly ChangedRow[], rows: readonly StateRow[]): boolean {
-  const now = new ScheduleMap<StateRow>();
-  for (const row of rows) now.set(row, row);
-  return changed.every(({ row, state }) => {
-    const found = now.get(row);
-    const version = row.id === undefined ? 0 : row.version + 1;
-    return found?.id !== undefined && found.version === version && areSame(found.state, state);
-  });
-}
-
-/** As a row holds them: times have one notation there. */
-function areSame(one: Partial<ScheduleState>, other: Partial<ScheduleState>): boolean {
-  const [first, second] = [one, other].map(rowValues);
-  const [firstRest, secondRest]: unknown[] = [first?.rest, second?.rest].map((rest) =>
-    JSON.parse(rest ?? "{}"),
-  );
-  return isDeepStrictEqual({ ...first, rest: firstRest }, { ...second, rest: secondRest });
-}
-
 function writeParameters(changed: readonly ChangedRow[]): unknown[] {
-  const values = changed.map(({ state }) => rowValues(state));
   return [
     changed.map(({ row }) => row.id),
     changed.map(({ row }) => row.version),
-    values.map(({ status }) => status),
-    values.map(({ nextRunMs }) => nextRunMs),
-    values.map(({ source }) => source),
-    values.map(({ pauseMs }) => pauseMs),
+    changed.map(({ state }) => dueColumn(state)),
+    changed.map(({ state }) => slotColumn(state)),
+    changed.map(({ state }) => state.claim?.source),
+    changed.map(({ state }) => state.status === "disabled"),
     changed.map(({ keepsClaim }) => keepsClaim),
-    values.map(({ rest }) => rest),
-  ];
-}
-
-function addParameters(changed: readonly ChangedRow[]): unknown[] {
-  const values = changed.map(({ state }) => rowValues(state));
-  return [
-    ...keyColumns(changed.map(({ row }) => row)),
-    values.map(({ status }) => status),
-    values.map(({ nextRunMs }) => nextRunMs),
-    values.map(({ source }) => source),
-    values.map(({ pauseMs }) => pauseMs),
-    values.map(({ rest }) => rest),
+    changed.map(({ row, state }) => slotColumn(row.state) === slotColumn(state)),
+    changed.map(({ state }) => documentText(state)).join("\n"),
   ];
 }
 

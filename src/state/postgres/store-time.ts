@@ -2,8 +2,11 @@
  * Which time a store goes by: the database's, whatever the node's clock shows. A clock that is not the machine's, as in
  * tests, is taken at its word: its time goes along with every question, and this is the only place that decides so.
  */
-import { type Clock, systemClock, unrefClock } from "../../clock.js";
+import { type Clock, systemClock, unrefClock, wakeAfter } from "../../clock.js";
 import { isoText } from "../../iso-time.js";
+import { StateError } from "../errors.js";
+import type { Database } from "./database.js";
+import { msOf } from "./state-row.js";
 
 /** What goes along: `null` where the database is to look at its own clock. */
 export interface TimeParameters {
@@ -12,12 +15,18 @@ export interface TimeParameters {
   readonly leaseNow: string | null;
 }
 
+/** That it was `databaseMs` somewhere between a question and its answer, which are times of the monotonic clock. */
+export interface TimeAnswer {
+  readonly databaseMs: number;
+  readonly askedMs: number;
+  readonly answeredMs: number;
+}
+
 const THE_DATABASES: TimeParameters = { now: null, leaseNow: null };
 
-export class StoreTime {
+export class StoreTime implements Clock {
   readonly #isGiven: boolean;
   #clock: Clock;
-  /** The database's time, less that of the monotonic clock when it was heard. */
   #leadMs: number | undefined;
 
   constructor(given: Clock | undefined) {
@@ -39,14 +48,28 @@ export class StoreTime {
     return { now: isoText(this.#clock.now()), leaseNow: isoText(new Date(this.#clock.monotonic())) };
   }
 
-  /** To be told whenever the database says what time it is. */
-  heard(databaseNow: Date): void {
-    this.#leadMs = databaseNow.getTime() - this.#clock.monotonic();
+  /** To be told whenever the database says what time it is, and when it was asked, on the monotonic clock. */
+  heard(databaseNow: Date, askedMs: number): void {
+    const answeredMs = this.#clock.monotonic();
+    this.#leadMs = leadAfter(this.#leadMs, { databaseMs: databaseNow.getTime(), askedMs, answeredMs });
   }
 
-  /** The time without asking: never ahead of the database, and behind by as long as an answer takes. */
+  /** Asks, where nobody has said it yet. */
+  async learn(database: Pick<Database, "send">): Promise<void> {
+    if (!this.isTheDatabases || this.#leadMs !== undefined) return;
+    const askedMs = this.#clock.monotonic();
+    const [row] = await database.send({ text: "select clock_timestamp() as now" });
+    const databaseMs = msOf(row?.["now"]);
+    if (databaseMs !== undefined) this.heard(new Date(databaseMs), askedMs);
+  }
+
+  /** The time without asking. Throws before the first answer: what the machine shows instead may be off by years. */
   now(): Date {
-    if (!this.isTheDatabases || this.#leadMs === undefined) return this.#clock.now();
+    if (!this.isTheDatabases) return this.#clock.now();
+    if (this.#leadMs === undefined)
+      throw new StateError("The database has not said yet what time it is: call open() first.", {
+        code: "STATE_CLOSED",
+      });
     return new Date(Math.floor(this.#clock.monotonic() + this.#leadMs));
   }
 
@@ -57,4 +80,25 @@ export class StoreTime {
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return this.#clock.sleep(ms, signal);
   }
+
+  wakeAfter(ms: number, wake: () => void): () => void {
+    return wakeAfter(this.#clock, ms, wake);
+  }
+}
+
+/** The database tells whole milliseconds: it may be almost one later than it says. */
+const RESOLUTION_MS = 1;
+
+/**
+ * By how much the database's clock leads the monotonic one, as far as an answer tells: what was known stays while the
+ * answer allows it, so that a slow one looks like no step of the clock; else the nearest that it allows. The first is the
+ * least it can be: who takes it to be earlier than it is wakes late and not in vain.
+ */
+export function leadAfter(
+  knownMs: number | undefined,
+  { databaseMs, askedMs, answeredMs }: TimeAnswer,
+): number {
+  const leastMs = databaseMs - answeredMs;
+  const mostMs = databaseMs + RESOLUTION_MS - askedMs;
+  return knownMs === undefined ? leastMs : Math.min(Math.max(knownMs, leastMs), mostMs);
 }

@@ -1,6 +1,6 @@
 /**
- * The tables, as the first migration makes them. A schedule is a row: what is searched for has a column, all else is
- * in `rest`. That is json and not jsonb, which cannot hold every text: an error may have a zero byte in it.
+ * The tables, as the first migration makes them. A state is a document, and what is searched for has a column
+ * beside it. The document is json and not jsonb, which cannot hold every text: an error may have a zero byte in it.
  */
 export const createTables = (schema: string): string => `
 create table ${schema}.nodes (
@@ -9,64 +9,58 @@ create table ${schema}.nodes (
   host text not null,
   pid integer not null,
   started_at timestamptz not null,
-  seen_at timestamptz not null
+  seen_at timestamptz not null,
+  -- Which schedules it may run: the bit at the place of their ids.
+  schedules bytea not null default ''
 );
 
 create table ${schema}.agents (
-  name text collate "C" primary key,
+  id integer generated always as identity primary key,
+  name text collate "C" not null unique,
   capacity integer not null default 1,
   -- How many schedules it has: up to its capacity they cannot exceed it, and nobody has to count.
   size integer not null default 0
 ) with (fillfactor = 70);
 
+-- Names alone: what changes is elsewhere, so that no change has to touch the index of these texts.
 create table ${schema}.schedules (
   id bigint generated always as identity primary key,
   agent text collate "C" not null,
   schedule text collate "C" not null,
+  unique (agent, schedule)
+);
+
+create table ${schema}.states (
+  id bigint primary key references ${schema}.schedules on delete cascade,
+  agent_id integer not null,
+  -- Whether its agent has more schedules than it may have jobs.
+  is_limited boolean not null,
+  -- Whether it came due and stands in its agent's line.
+  is_lined boolean not null default false,
+  is_disabled boolean not null default false,
   -- Every write makes it one more, and is refused when it is not what was read.
   version bigint not null default 0,
-  status text not null default 'idle',
-  next_run_at timestamptz,
-  next_run_source text,
-  paused_until timestamptz,
-  due_at timestamptz generated always as (
-    case when status = 'disabled' or next_run_at is null then null else greatest(next_run_at, paused_until) end
-  ) stored,
-  -- When its slot was first seen due: from then on it stands in its agent's line.
-  seen_at timestamptz,
-  token text,
-  job_id text,
+  -- When it can be claimed; null for never.
+  due_at timestamptz,
+  -- The slot that is to run next, or the one that is running.
   slot timestamptz,
+  -- When that was first seen due.
+  seen_at timestamptz,
+  -- The number of the job that runs, which fences off all before it.
+  token bigint,
+  -- Why it runs, where the state does not say that any more.
   source text,
   claimed_at timestamptz,
   owner bigint,
   lease_until timestamptz,
-  -- Null while it was only defined and has no state.
-  rest json,
-  unique (agent, schedule)
-) with (fillfactor = 70);
+  -- Null while it was only defined.
+  state json
+) with (fillfactor = 60);
 
-create index schedules_queue on ${schema}.schedules (due_at, id) where token is null and seen_at is null;
-create index schedules_line on ${schema}.schedules (agent, due_at, id) where token is null and seen_at is not null;
-create index schedules_running on ${schema}.schedules (agent) where token is not null;
-create index schedules_lease on ${schema}.schedules (lease_until) where lease_until is not null;
-
-create function ${schema}.count_schedules() returns trigger language plpgsql as $$
-begin
-  insert into ${schema}.agents as a (name, size)
-  select agent, count(*) from added group by agent order by agent
-  on conflict (name) do update set size = a.size + excluded.size;
-  return null;
-end $$;
-create trigger count_schedules after insert on ${schema}.schedules
-  referencing new table as added for each statement execute function ${schema}.count_schedules();
-
-create table ${schema}.definitions (
-  node bigint not null references ${schema}.nodes on delete cascade,
-  -- No foreign key: its check would lock the schedule, while others who claim it wait for what a definition holds.
-  schedule_id bigint not null,
-  primary key (node, schedule_id)
-);
+create index states_queue on ${schema}.states (due_at, id) where token is null and not is_lined;
+create index states_line on ${schema}.states (agent_id, due_at, id) where token is null and is_lined;
+create index states_running on ${schema}.states (agent_id) where token is not null and is_limited;
+create index states_lease on ${schema}.states (lease_until) where lease_until is not null;
 
 -- What somebody who is no node has changed, for the nodes to take account of.
 create table ${schema}.changes (
@@ -77,22 +71,39 @@ create table ${schema}.changes (
   keys text[] not null
 );
 
-create sequence ${schema}.job_number;
+-- What has been written: whoever lost the answer to a write finds it here.
+create table ${schema}.receipts (
+  id text collate "C" primary key,
+  made_at timestamptz not null default clock_timestamp()
+);
+create index receipts_oldest on ${schema}.receipts (made_at);
+
+-- Every connection takes a thousand at once.
+create sequence ${schema}.job_number cache 1000;
 
 create table ${schema}.jobs (
-  number bigint generated always as identity primary key,
-  id text collate "C" not null unique,
+  id text collate "C" primary key,
+  -- Of jobs that start at once, which was recorded first.
+  number bigint generated always as identity,
   agent text collate "C" not null,
   schedule text collate "C",
   status text not null,
+  -- Who opened it; null for who is no node.
+  node bigint,
   started_at timestamptz not null,
+  -- Whether somebody closed it who found its node gone, and did not see how it ended.
+  is_presumed boolean not null default false,
+  -- How long it ran; null while it runs, and where nobody saw its end.
+  duration_ms double precision,
+  -- What the columns do not say. Null stands for what a job does not have, and is left out.
   start json not null,
   "end" json
 ) with (fillfactor = 70);
 create index jobs_newest on ${schema}.jobs (started_at, number);
 create index jobs_of_agent on ${schema}.jobs (agent, started_at, number);
 create index jobs_of_schedule on ${schema}.jobs (schedule, started_at, number);
-create index jobs_by_status on ${schema}.jobs (status, started_at, number);
+-- Most are completed, and so are most of the newest.
+create index jobs_by_status on ${schema}.jobs (status, started_at, number) where status <> 'completed';
 
 create table ${schema}.job_outputs (
   job_id text collate "C" primary key,

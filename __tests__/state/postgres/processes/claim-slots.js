@@ -1,5 +1,6 @@
 // A node that claims slots and completes each at once with the next of its schedule, until all schedules have had theirs.
-// Every completion that was accepted is noted in a table that refuses the same slot twice. Prints "ready", then "done".
+// Every completion that was accepted is noted in a table that refuses the same slot twice. Prints "ready", then "done" and
+// how many slots it has claimed.
 import { writeSync } from "node:fs";
 import { Pool } from "pg";
 import { PostgresStore } from "../../../../dist/state/postgres/index.js";
@@ -14,6 +15,8 @@ const keys = Array.from({ length: Number(agents) }, (_, i) => ({
   schedule: `s${i}`,
   maxConcurrent: 30,
 }));
+const names = [...new Set(keys.map(({ agent }) => agent))];
+let claimed = 0;
 
 /** The number of the slot is kept in the state: a slot that was cut off is run again at another time. */
 const next = ({ missed_count: done }) => ({
@@ -35,12 +38,11 @@ async function plan() {
   );
 }
 
-async function unfinished() {
-  const { rows } = await pool.query(
-    `select count(*)::int as count from "${schema}".schedules where coalesce((rest->>'missed_count')::int, 0) < $1`,
-    [Number(slots)],
+async function isFinished() {
+  const states = await Promise.all(names.map((agent) => store.list(agent)));
+  return states.every((ofAgent) =>
+    [...ofAgent.values()].every(({ missed_count: done }) => (done ?? 0) >= Number(slots)),
   );
-  return rows[0].count;
 }
 
 /** Again and again until it works, as a scheduler does. */
@@ -63,11 +65,12 @@ for (;;) {
   try {
     const { claims } = await store.claimDue(Number(batch));
     if (claims.length === 0) {
-      if ((await unfinished()) === 0) break;
+      if (await isFinished()) break;
       await plan();
       await new Promise((resolve) => setTimeout(resolve, 20));
       continue;
     }
+    claimed += claims.length;
     const areHeld = await completed(claims);
     const done = claims.filter((_, index) => areHeld[index]);
     await pool.query(
@@ -85,6 +88,6 @@ for (;;) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
-say("done");
+say(`done ${claimed}`);
 await store.close();
 await pool.end();

@@ -1,0 +1,105 @@
+/** Bugs of the PostgreSQL store to be caught, and in which lives they show: those of one scheduler, or of several. */
+import type { PlantedBug } from "./planted-bugs.js";
+
+export interface PlantedPostgresBug extends PlantedBug {
+  readonly seed: number;
+  readonly nodes: "one" | "several";
+}
+
+export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
+  {
+    name: "the claims of an agent are counted wrongly",
+    nodes: "several",
+    seed: 1,
+    edits: [["state/postgres/claim-functions.ts", "else a.capacity - (", "else a.capacity + 9 - ("]],
+    breaks: ["capacity of an agent"],
+  },
+  {
+    name: "the end of a lease is not looked at",
+    nodes: "several",
+    seed: 1,
+    edits: [
+      [
+        "state/postgres/claim-functions.ts",
+        "s.lease_until <= v_lease_now) then",
+        "s.lease_until <= v_lease_now - interval '1 day') then",
+      ],
+    ],
+    // The record of a dead node's job is closed with its claim.
+    breaks: ["a dead node's slot is free in time", "nothing stays blocked", "one final status per job"],
+  },
+  {
+    name: "a lease is taken to have ended too early",
+    nodes: "several",
+    seed: 1,
+    edits: [
+      [
+        "state/postgres/claim-functions.ts",
+        "s.lease_until <= v_lease_now) then",
+        "s.lease_until <= v_lease_now + interval '25 seconds') then",
+      ],
+      [
+        "state/postgres/claim-desk.ts",
+        "lease_until <= coalesce($1, clock_timestamp())",
+        "lease_until <= coalesce($1, clock_timestamp()) + interval '25 seconds'",
+      ],
+    ],
+    breaks: ["one live claim"],
+  },
+  {
+    name: "a renewal does not last",
+    nodes: "several",
+    seed: 1,
+    edits: [
+      [
+        "state/postgres/claim-desk.ts",
+        "set lease_until = coalesce($4, clock_timestamp()) + $5::interval, version",
+        "set lease_until = s.lease_until + 0 * (coalesce($4, clock_timestamp()) + $5::interval - now()), version",
+      ],
+    ],
+    breaks: ["one live claim"],
+  },
+  {
+    name: "the version of a row is not checked",
+    nodes: "several",
+    seed: 1,
+    edits: [
+      [
+        "state/postgres/write-functions.ts",
+        "where s.id = w.id and s.version = w.version;",
+        "where s.id = w.id and w.version is not null;",
+      ],
+    ],
+    breaks: ["one live claim", "no acknowledged update is lost", "every slot is accounted for"],
+  },
+  {
+    name: "the expired claims of others are given back as if they were one's own",
+    nodes: "several",
+    seed: 1,
+    edits: [
+      [
+        "state/postgres/claim-operations.ts",
+        "this.#isOwn(row) ? givenBack(state) : interruption(state, this.#now())",
+        "this.#isOwn(row) || this.#now() ? givenBack(state) : interruption(state, this.#now())",
+      ],
+    ],
+    breaks: ["a job that died with its node counts as interrupted"],
+  },
+  {
+    name: "the job of a dead node is left open",
+    nodes: "several",
+    seed: 1,
+    edits: [
+      ["state/postgres/claim-desk.ts", "await jobs.presumeInterrupted(ids, reason);", ""],
+      ["state/postgres/job-rows.ts", "and j.node is not null", "and false"],
+    ],
+    breaks: ["one final status per job"],
+  },
+  {
+    name: "a scheduler goes by the clock of its machine",
+    nodes: "several",
+    seed: 1,
+    edits: [["scheduler/scheduler.ts", "clock: store.clock ?? clock,", "clock,"]],
+    breaks: ["nothing starts early", "the simulation runs to its end", "what may run runs within a check"],
+  },
+];

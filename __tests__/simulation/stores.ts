@@ -1,0 +1,46 @@
+/** Where states outlive the processes that keep them: what a simulation needs of a store, whichever it is. */
+import type { JobLog } from "../../src/state/jobs/job-log.js";
+import type { ScheduleState, ScheduleStatePatch } from "../../src/state/schedule-state.js";
+import type { ClaimToken, ScheduleDefinition, ScheduleKey, StateStore } from "../../src/state/state-store.js";
+import type { ProcessClock } from "./virtual-clock.js";
+
+export type KnownState = Partial<ScheduleState>;
+
+export interface StateWitness {
+  changed(key: ScheduleKey, before: KnownState, after: KnownState): void;
+  completed(claim: ClaimToken, before: KnownState): void;
+}
+
+/** What the store of a process really holds, told without waiting. */
+export interface StateView {
+  /** What its process defined last. */
+  readonly definitions: readonly ScheduleDefinition[];
+  readonly jobs: JobLog;
+  keys(): Iterable<ScheduleKey>;
+  /** What its users see. */
+  peek(key: ScheduleKey): KnownState;
+  /** What is written down. */
+  stored(key: ScheduleKey): KnownState;
+  /** Whether a process that died or was stopped holds it. */
+  isLeft(key: ScheduleKey): boolean;
+  /** As somebody with an editor does, or another program. */
+  edit(key: ScheduleKey, patch: ScheduleStatePatch): Promise<void>;
+}
+
+export interface BootedStore {
+  /** What its scheduler is given. */
+  readonly store: StateStore;
+  readonly view: StateView;
+  readonly calls: { readonly callsUnderWay: number };
+}
+
+export interface Stores {
+  /** Whether others may use it beside a process: then who has died is found out by the end of its leases. */
+  readonly isShared: boolean;
+  /** The store of a new process, on what those before it have left. `onClaiming`: it has claimed and does not know yet. */
+  boot(clock: ProcessClock, onClaiming: () => void): Promise<BootedStore>;
+  /** A process that stands still is taken for dead; what it asks from now on is refused. */
+  overtake(store: StateStore): void;
+  /** To be asked whenever everything has acted. */
+  check(): void;
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import type { PostgresPool, QueryAnswer } from "../../../src/state/postgres/index.js";
+import { LEASE_MS, only, planAll, scene, START } from "./scene.js";
+import { sharedPool } from "./schema.js";
+
+type Query = Parameters<PostgresPool["query"]>[0];
+
+/** A pool in which something happens between a statement that was carried out and its answer, once, when asked for. */
+function interrupted(): PostgresPool & { before: (() => Promise<void>) | undefined } {
+  const pool: PostgresPool & { before: (() => Promise<void>) | undefined } = {
+    before: undefined,
+    connect: () => sharedPool().connect(),
+    on: () => {},
+    end: async () => {},
+    async query(query: Query): Promise<QueryAnswer> {
+      const answer = await sharedPool().query(query);
+      const { before } = pool;
+      if (before === undefined || !/claim_due|write_states/.test(query.text)) return answer;
+      pool.before = undefined;
+      await before();
+      return answer;
+    },
+  };
+  return pool;
+}
+
+const lost = async (): Promise<never> => {
+  throw new Error("Connection terminated unexpectedly");
+};
+
+describe("a claim whose answer comes when its lease has ended", () => {
+  it("is not given out: another may have it by now", async () => {
+    const { node, clock } = scene();
+    const pool = interrupted();
+    const [one, two] = [await node({ pool }), await node()];
+    await planAll([one, two], ["a/x"]);
+    pool.before = async () => {
+      await clock.advance(LEASE_MS);
+      expect((await two.claimDue(10)).claims).toHaveLength(1);
+    };
+    expect((await one.claimDue(10)).claims).toEqual([]);
+  });
+});
+
+describe("the end of a claim whose answer is lost", () => {
+  it("is still known as accepted when another has claimed the next slot meanwhile", async () => {
+    const { node } = scene();
+    const pool = interrupted();
+    const [one, two] = [await node({ pool }), await node()];
+    await planAll([one, two], ["a/x"]);
+    const claim = only((await one.claimDue(10)).claims);
+    pool.before = async () => {
+      expect((await two.claimDue(10)).claims).toHaveLength(1);
+      return lost();
+    };
+    expect(await one.complete(claim, { next_run_at: START, next_run_source: "baseline-interval" })).toBe(
+      true,
+    );
+  });
+});
+
+describe("the record of a job that was cut off", () => {
+  it("is closed although whoever found that out could not close it then", async () => {
+    const { node, clock } = scene();
+    const [one, two, three] = [await node(), await node(), await node()];
+    await planAll([one, two, three], ["a/x"]);
+    const claim = only((await one.claimDue(10)).claims);
+    await one.jobs.start({
+      id: claim.jobId,
+      agent: "a",
+      schedule: "x",
+      trigger: "interval",
+      started_at: START,
+    });
+    await clock.advance(LEASE_MS);
+    two.jobs.presumeInterrupted = lost;
+    await two.claimDue(10);
+    await clock.advance(2 * LEASE_MS);
+    for (let checks = 0; checks < 3; checks++) await three.claimDue(10);
+    expect(await three.jobs.get(claim.jobId)).toMatchObject({ status: "interrupted" });
+  });
+});
