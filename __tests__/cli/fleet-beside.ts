@@ -1,8 +1,8 @@
-/** A scheduler that runs on a terminal's state directory while a command is called, and time that passes for both. */
+/** A scheduler that runs on a terminal's state while a command is called, and time that passes for both. */
 import { expect, onTestFinished, vi } from "vitest";
 import type { ExitCode } from "../../src/cli/exit-codes.js";
-import { type Agent, FileStore, type JobRecord, Scheduler } from "../../src/index.js";
-import type { Scene } from "./scene.js";
+import { type Agent, type JobRecord, Scheduler, type StateStore } from "../../src/index.js";
+import type { Terminal } from "./terminal.js";
 
 export interface Beside {
   readonly scheduler: Scheduler;
@@ -14,10 +14,20 @@ export interface Beside {
   readonly call: (...args: string[]) => Promise<ExitCode>;
 }
 
-export async function beside(scene: Scene, run: NonNullable<Agent["run"]>): Promise<Beside> {
-  const { clock, stateDir } = scene;
+/** A terminal, and the store that its commands look into. */
+export interface SharedScene extends Terminal {
+  store(): StateStore;
+}
+
+/** `others`: how many schedulers run there as well, on the same clock. */
+export async function beside(
+  scene: SharedScene,
+  run: NonNullable<Agent["run"]>,
+  others = 0,
+): Promise<Beside> {
+  const { clock } = scene;
   const logger = { info: () => {}, warn: () => {}, error: () => {} };
-  const scheduler = new Scheduler({ store: new FileStore({ stateDir }), clock, logger });
+  const scheduler = new Scheduler({ store: scene.store(), clock, logger });
   const [started, ended]: JobRecord[][] = [[], []];
   scheduler.on("job:started", ({ job }) => void started?.push(job));
   scheduler.on("job:finished", ({ job }) => void ended?.push(job));
@@ -30,8 +40,8 @@ export async function beside(scene: Scene, run: NonNullable<Agent["run"]>): Prom
       race.isOver = true;
     });
     while (!race.isOver) {
-      // The loop, the command and a job that runs: none waits for the disk.
-      const areAsleep = (): boolean => clock.sleeping >= 2 + scheduler.getTotalRunningJobCount();
+      // The loops, the command and a job that runs: none waits for the disk.
+      const areAsleep = (): boolean => clock.sleeping >= 2 + others + scheduler.getTotalRunningJobCount();
       await vi.waitFor(() => expect(race.isOver || areAsleep()).toBe(true), { timeout: 20_000 });
       await clock.advance(100);
     }
@@ -39,7 +49,7 @@ export async function beside(scene: Scene, run: NonNullable<Agent["run"]>): Prom
   };
   const start = async (): Promise<string> => {
     const { jobId = "" } = await scheduler.trigger("inbox");
-    await using store = new FileStore({ stateDir });
+    await using store = scene.store();
     await vi.waitFor(async () => expect(await store.jobs.get(jobId)).toBeDefined());
     return jobId;
   };

@@ -4,6 +4,7 @@ import { FileStore } from "../../src/state/file-store.js";
 import type { JobOutcomeRecord, NewJob } from "../../src/state/jobs/job-log.js";
 import type { ScheduleStatePatch } from "../../src/state/schedule-state.js";
 import { updateScheduleState } from "../../src/state/state-functions.js";
+import { recordJob } from "./record-job.js";
 import { Terminal, type TerminalOptions } from "./terminal.js";
 
 export const FLEET = `
@@ -42,19 +43,7 @@ export class Scene extends Terminal {
   /** A job with its end, where it has one, and its output. */
   async job(job: Partial<NewJob>, end?: JobOutcomeRecord, output?: string): Promise<string> {
     await using store = this.store();
-    const { id } = await store.jobs.start({
-      agent: "reports",
-      schedule: "hourly",
-      trigger: "interval",
-      ...job,
-    });
-    if (output !== undefined) {
-      const writing = await store.jobs.openOutput(id);
-      await writing.write(output);
-      await writing.close();
-    }
-    if (end !== undefined) await store.jobs.finish(id, end);
-    return id;
+    return await recordJob(store, job, end, output);
   }
 
   /** A scheduler's place in this process, until the end of the scope. */

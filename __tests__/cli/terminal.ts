@@ -89,10 +89,21 @@ export interface Ended {
 
 export const MAIN: string = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 
+export interface RotaOptions {
+  /** What Node itself is told. */
+  readonly nodeArgs?: readonly string[];
+  readonly main?: string;
+}
+
 /** The built command in a process of its own, without a terminal. */
-export function rota(args: readonly string[], cwd: string): Promise<Ended> {
+export function rota(
+  args: readonly string[],
+  cwd: string,
+  { nodeArgs = [], main = MAIN }: RotaOptions = {},
+): Promise<Ended> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [MAIN, ...args], { cwd, timeout: 50_000 }, (error, out, err) => {
+    const options = { cwd, timeout: 50_000 };
+    execFile(process.execPath, [...nodeArgs, main, ...args], options, (error, out, err) => {
       const exitCode = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
       resolve({ exitCode, out, err });
     });

@@ -1,12 +1,10 @@
 /** Waits for the end of a job that a scheduler runs in another process, and says how it ended. */
 import type { JobRecord } from "../state/jobs/job-log.js";
-import type { FileStore } from "../state/file-store.js";
 import type { Call } from "./command.js";
 import { JOB_STYLES, tookText } from "./commands/jobs.js";
 import { refusedError } from "./errors.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
-import { talkingLogger } from "./fleet.js";
-import { JobFiles } from "../state/jobs/job-files.js";
+import type { Guest } from "./place/place.js";
 import { Progress } from "./progress.js";
 import { oneLine } from "./text-width.js";
 import { shortDuration } from "./when.js";
@@ -14,21 +12,15 @@ import { shortDuration } from "./when.js";
 const LOOK_EVERY_MS = 250;
 
 /** Answers its final record. Rejects when nobody will ever end it, or nobody reads what is said any more. */
-export async function awaitJob(
-  call: Call,
-  store: FileStore,
-  stateDir: string,
-  id: string,
-): Promise<JobRecord> {
+export async function awaitJob(call: Call, guest: Guest, id: string): Promise<JobRecord> {
   const { clock, signal } = call.context;
-  const files = new JobFiles(stateDir, talkingLogger(call));
   const progress = new Progress(call.context);
   const startedMs = clock.monotonic();
   try {
     for (;;) {
-      const record = await store.jobs.get(id);
+      const record = await guest.store.jobs.get(id);
       if (record !== undefined && record.status !== "running") return record;
-      if (record !== undefined && (await files.isAbandoned(id)))
+      if (record !== undefined && (await guest.isAbandoned(id)))
         throw refusedError(`${id} will not end: the process that ran it is gone`);
       progress.show(`${id} runs, ${shortDuration(clock.monotonic() - startedMs)}`);
       await clock.sleep(LOOK_EVERY_MS, signal);

@@ -10,7 +10,9 @@ import { initCommand } from "./commands/init.js";
 import { jobsCommand } from "./commands/jobs.js";
 import { listCommand } from "./commands/list.js";
 import { logsCommand } from "./commands/logs.js";
+import { migrateCommand } from "./commands/migrate.js";
 import { nextCommand } from "./commands/next.js";
+import { nodesCommand } from "./commands/nodes.js";
 import { pauseCommand, resumeCommand } from "./commands/pause.js";
 import { runCommand } from "./commands/run.js";
 import { triggerCommand } from "./commands/trigger.js";
@@ -32,6 +34,8 @@ export const COMMANDS: readonly Command[] = [
   enableCommand,
   disableCommand,
   hintCommand,
+  nodesCommand,
+  migrateCommand,
   doctorCommand,
   completionCommand,
 ];

@@ -5,7 +5,7 @@
 import type { ScheduleState, ScheduleStatePatch } from "../state/schedule-state.js";
 import type { Argument, Call } from "./command.js";
 import { findTargets } from "./find-target.js";
-import { guestStore, nameOf, readFleet } from "./fleet.js";
+import { nameOf, readFleet } from "./fleet.js";
 import { oneLine } from "./text-width.js";
 
 export const TARGET: Argument = {
@@ -15,18 +15,21 @@ export const TARGET: Argument = {
   completion: "schedule",
 };
 
+export interface ScheduleControl {
+  /** As it is said of it: "Paused". */
+  readonly done: string;
+  readonly decide: (state: ScheduleState) => ScheduleStatePatch;
+}
+
 /** Changes what the call's first argument names, and says so: "Paused reports/nightly". */
-export async function changeSchedules(
-  call: Call,
-  done: string,
-  decide: (state: ScheduleState) => ScheduleStatePatch,
-): Promise<void> {
+export async function changeSchedules(call: Call, control: (now: Date) => ScheduleControl): Promise<void> {
   const { args, isJson, output } = call;
-  const { schedules, stateDir } = await readFleet(call);
+  await using fleet = await readFleet(call);
+  const { schedules, guest, now } = fleet;
+  const { done, decide } = control(now);
   const targets = findTargets(schedules, args[0] ?? "");
-  await using store = guestStore(call, stateDir);
   const states = await Promise.all(
-    targets.map(({ agent, schedule }) => store.update({ agent, schedule }, decide)),
+    targets.map(({ agent, schedule }) => guest.store.update({ agent, schedule }, decide)),
   );
   if (isJson)
     output.json(targets.map(({ agent, schedule }, index) => ({ agent, schedule, state: states[index] })));

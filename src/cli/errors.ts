@@ -19,8 +19,8 @@ export function notFoundError(message: string): CliError {
 }
 
 /** It could be done, but would do harm. */
-export function refusedError(message: string): CliError {
-  return new CliError(message, { code: "REFUSED" });
+export function refusedError(message: string, cause?: unknown): CliError {
+  return new CliError(message, { code: "REFUSED", cause });
 }
 
 export function exitCodeOf(error: unknown): ExitCode {

@@ -1,17 +1,16 @@
 /**
  * The fleet as the command sees it: every schedule with its definition and its state, and who runs them.
- * Read as a guest, beside a scheduler that may be running.
+ * Read as a guest, beside schedulers that may be running.
  */
 import type { Config } from "../config/config.js";
 import type { Logger } from "../logger.js";
 import { type Agent, type AgentSchedule, capacityOf } from "../scheduler/agent.js";
 import { Roster } from "../scheduler/roster.js";
-import { FileStore } from "../state/file-store.js";
 import type { ScheduleState } from "../state/schedule-state.js";
 import type { ScheduleKey } from "../state/state-store.js";
 import type { Call } from "./command.js";
-import { locate } from "./locate.js";
-import { type Owner, readOwner } from "../state/file/state-owner.js";
+import { locate, locateState } from "./locate.js";
+import type { Guest, Place, SeenScheduler } from "./place/place.js";
 
 export interface FleetSchedule extends ScheduleKey {
   /** Where its definition comes from: it may be switched off there, or be known by its state alone. */
@@ -21,12 +20,16 @@ export interface FleetSchedule extends ScheduleKey {
   readonly state: ScheduleState;
 }
 
-export interface Fleet {
-  readonly stateDir: string;
+/** To be disposed of by who has read it, which ends the visit. */
+export interface Fleet extends AsyncDisposable {
+  readonly place: Place;
+  readonly guest: Guest;
   readonly config: Config | undefined;
   /** In the order of their definition, those known by their state alone last. */
   readonly schedules: readonly FleetSchedule[];
-  readonly owner: Owner | undefined;
+  readonly schedulers: readonly SeenScheduler[];
+  /** When it was read, by the clock that counts there. */
+  readonly now: Date;
 }
 
 /** Where damage of the state is told. */
@@ -35,29 +38,45 @@ export function talkingLogger({ output }: Pick<Call, "output">): Logger {
   return { info: () => {}, warn: talk, error: talk };
 }
 
-/** A store to read from. It claims nothing and makes nothing. */
-export function guestStore(call: Call, stateDir: string): FileStore {
-  return new FileStore({ stateDir, clock: call.context.clock, logger: talkingLogger(call) });
+/** To the state alone, whatever is wrong with the configuration. */
+export async function visitState(call: Call): Promise<Guest> {
+  return visit(call, await locateState(call));
 }
 
 export async function readFleet(call: Call): Promise<Fleet> {
-  const { config, stateDir } = await locate(call);
-  await using store = guestStore(call, stateDir);
+  const { config, place } = await locate(call);
+  const guest = await visit(call, place);
+  try {
+    const schedules = schedulesOf(config, await guest.states());
+    const schedulers = await guest.schedulers();
+    const now = guest.clock.now();
+    const end = (): PromiseLike<void> => guest[Symbol.asyncDispose]();
+    return { place, guest, config, schedules, schedulers, now, [Symbol.asyncDispose]: end };
+  } catch (error) {
+    await guest[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+function visit(call: Call, place: Place): Promise<Guest> {
+  return place.visit({ clock: call.context.clock, logger: talkingLogger(call) });
+}
+
+function schedulesOf(
+  config: Config | undefined,
+  states: Awaited<ReturnType<Guest["states"]>>,
+): FleetSchedule[] {
   const defined = config === undefined ? [] : definedKeys(config);
   const roster = new Roster(config?.agents ?? [], {
     timezone: config?.timezone,
     jitterPercent: config?.jitterPercent,
   });
-  const { agents } = await store.readFleet();
-  const states = new Map<string, ReadonlyMap<string, ScheduleState>>();
-  for (const agent of new Set([...defined.map((key) => key.agent), ...Object.keys(agents)]))
-    states.set(agent, await store.list(agent));
   const known = new Set(defined.map(nameOf));
   const others: ScheduleKey[] = [];
   for (const [agent, ofAgent] of states)
     for (const schedule of ofAgent.keys())
       if (!known.has(nameOf({ agent, schedule }))) others.push({ agent, schedule });
-  const schedules = [...defined, ...others].map((key): FleetSchedule => {
+  return [...defined, ...others].map((key): FleetSchedule => {
     const { agent, schedule } = key;
     const definition = roster.find(key)?.schedule;
     const isDefined = known.has(nameOf(key));
@@ -70,7 +89,11 @@ export async function readFleet(call: Call): Promise<Fleet> {
       state: states.get(agent)?.get(schedule) ?? { status: "idle" },
     };
   });
-  return { stateDir, config, schedules, owner: await readOwner(stateDir, call.context.clock.now()) };
+}
+
+/** Whether anybody runs it. */
+export function isRun({ schedulers }: Pick<Fleet, "schedulers">): boolean {
+  return schedulers.some(({ isAlive }) => isAlive);
 }
 
 /** The schedules that a configuration names, those that it has switched off included. */
@@ -93,7 +116,7 @@ export interface AgentLoad {
 }
 
 /** How many jobs run, by agent. */
-export function loadsOf({ schedules }: Fleet): ReadonlyMap<string, AgentLoad> {
+export function loadsOf({ schedules }: Pick<Fleet, "schedules">): ReadonlyMap<string, AgentLoad> {
   const loads = new Map<string, AgentLoad>();
   for (const { agent, agentDefinition, state } of schedules) {
     const running = (loads.get(agent)?.running ?? 0) + (state.claim?.claimed_at == null ? 0 : 1);

@@ -12,6 +12,16 @@ export const STATE_DIR: Option<string | undefined> = textOption("state-dir", "di
   completion: "directory",
 });
 
+export const DATABASE_URL: Option<string | undefined> = textOption("database-url", "url", {
+  summary:
+    "The PostgreSQL database where the state is, postgres://user:password@host/database, in place of a directory. " +
+    "Default: DATABASE_URL of the environment, unless --state-dir is given.",
+});
+
+export const DATABASE_SCHEMA: Option<string | undefined> = textOption("database-schema", "name", {
+  summary: "The schema in that database. Default: rota.",
+});
+
 export const JSON_OUTPUT: Option<boolean> = flag("json", {
   summary: "Print JSON: a document, or a line each where output goes on.",
 });
@@ -22,4 +32,12 @@ export const NO_COLOR: Option<boolean> = flag("no-color", {
 
 export const DEBUG: Option<boolean> = flag("debug", { summary: "Show where an error comes from." });
 
-export const GLOBAL_OPTIONS: readonly Option[] = [CONFIG, STATE_DIR, JSON_OUTPUT, NO_COLOR, DEBUG];
+export const GLOBAL_OPTIONS: readonly Option[] = [
+  CONFIG,
+  STATE_DIR,
+  DATABASE_URL,
+  DATABASE_SCHEMA,
+  JSON_OUTPUT,
+  NO_COLOR,
+  DEBUG,
+];

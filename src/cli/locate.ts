@@ -1,19 +1,23 @@
-/** Which configuration and which state directory a command is about. */
+/** Which configuration a command is about, and where the state is: a directory, or a database. */
 import { stat } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { Config } from "../config/config.js";
 import { ConfigError } from "../config/errors.js";
 import type { Call } from "./command.js";
 import type { CliContext } from "./context.js";
 import { type CliError, notFoundError, usageError } from "./errors.js";
-import { CONFIG, STATE_DIR } from "./global-options.js";
+import { CONFIG, DATABASE_URL, STATE_DIR } from "./global-options.js";
+import { namedAddress, openDatabase } from "./place/named-database.js";
+import { DirectoryPlace } from "./place/directory-place.js";
+import type { Place } from "./place/place.js";
+import { shownPath } from "./shown-path.js";
 
 export const CONFIG_NAME = "rota.yaml";
 /** Where a scheduler keeps its state that was told nothing. */
 const DEFAULT_STATE_DIRECTORY = ".rota";
 
-export interface Place {
-  readonly stateDir: string;
+export interface Located {
+  readonly place: Place;
   /** `undefined` where there is only a state. */
   readonly config: Config | undefined;
 }
@@ -30,31 +34,42 @@ export async function findConfig({ context, option }: Call): Promise<string | un
 }
 
 /** Rejects with ConfigError when the configuration is wrong, and with a CliError when there is nothing at all. */
-export async function locate(call: Call): Promise<Place> {
-  const { context, option } = call;
-  const named = option(STATE_DIR);
-  const stateDir = named === undefined ? undefined : resolve(context.cwd, named);
+export async function locate(call: Call): Promise<Located> {
+  const { context } = call;
+  const named = await namedPlace(call);
   const file = await findConfig(call);
   if (file !== undefined) {
     const config = await readConfig(file, context);
-    return { config, stateDir: stateDir ?? config.stateDir };
+    return { config, place: named ?? new DirectoryPlace(config.stateDir) };
   }
-  if (stateDir !== undefined) {
-    await requireDirectory(stateDir);
-    return { config: undefined, stateDir };
+  if (named !== undefined) {
+    await requireDirectory(call);
+    return { config: undefined, place: named };
   }
   const usual = join(context.cwd, DEFAULT_STATE_DIRECTORY);
-  if (await isThere(usual, "directory")) return { config: undefined, stateDir: usual };
+  if (await isThere(usual, "directory")) return { config: undefined, place: new DirectoryPlace(usual) };
   throw noConfigError(context.cwd);
 }
 
 /** Where the state is, for commands that need nothing else: a wrong configuration keeps nobody from what has happened. */
-export async function locateState(call: Call): Promise<string> {
-  const named = call.option(STATE_DIR);
-  if (named === undefined) return (await locate(call)).stateDir;
-  const stateDir = resolve(call.context.cwd, named);
-  await requireDirectory(stateDir);
-  return stateDir;
+export async function locateState(call: Call): Promise<Place> {
+  const named = await namedPlace(call);
+  if (named === undefined) return (await locate(call)).place;
+  await requireDirectory(call);
+  return named;
+}
+
+/** What the call or its environment names; where neither does, the configuration says where the state is. */
+export async function namedPlace(call: Call): Promise<Place | undefined> {
+  const address = namedAddress(call);
+  if (address !== undefined) return openDatabase(address);
+  const directory = namedDirectory(call);
+  return directory === undefined ? undefined : new DirectoryPlace(directory);
+}
+
+function namedDirectory({ context, option }: Call): string | undefined {
+  const named = option(STATE_DIR);
+  return named === undefined ? undefined : resolve(context.cwd, named);
 }
 
 /** The configuration, where there is one without problems. */
@@ -67,8 +82,10 @@ export async function configOf(call: Call): Promise<Config | undefined> {
   }
 }
 
-async function requireDirectory(stateDir: string): Promise<void> {
-  if (await isThere(stateDir, "directory")) return;
+/** A directory that is named has to be there. */
+async function requireDirectory(call: Call): Promise<void> {
+  const stateDir = namedDirectory(call);
+  if (stateDir === undefined || (await isThere(stateDir, "directory"))) return;
   throw notFoundError(`There is no state directory ${stateDir}: check --${STATE_DIR.name}`);
 }
 
@@ -78,16 +95,10 @@ export async function readConfig(file: string, { env }: CliContext): Promise<Con
   return loadConfig(shownPath(file), { env });
 }
 
-/** As short as it can be said from here, which is how compilers say it. */
-export function shownPath(file: string): string {
-  const way = relative("", file);
-  return way === "" || way.startsWith("..") ? file : way;
-}
-
 export function noConfigError(directory: string): CliError {
   return usageError(
     `There is no ${CONFIG_NAME} in ${directory} or above it: make one with \`rota init\`, ` +
-      `or say where it is with --${CONFIG.name} or where the state is with --${STATE_DIR.name}`,
+      `or say where it is with --${CONFIG.name} or where the state is with --${STATE_DIR.name} or --${DATABASE_URL.name}`,
   );
 }
 

@@ -1,6 +1,7 @@
 /** What a scheduler answers that does nothing, as people say it. Pure. */
-import type { Owner } from "../state/file/state-owner.js";
 import { type CliError, refusedError } from "./errors.js";
+import type { SeenScheduler } from "./place/place.js";
+import { schedulerInWords } from "./schedulers-in-words.js";
 
 const WORDS: Readonly<Record<string, string>> = {
   already_running: "a job of it is running. See `rota jobs --status running`",
@@ -14,7 +15,13 @@ export function refusalInWords(refusal: string | null | undefined): string {
   return WORDS[refusal ?? ""] ?? refusal ?? "the scheduler did not say why";
 }
 
-export function noAnswerError(owner: Owner | undefined): CliError {
-  const who = owner === undefined ? "The scheduler" : `The scheduler, process ${owner.pid} on ${owner.host},`;
+/** `asked`: those that could have answered. */
+export function noAnswerError(asked: readonly SeenScheduler[]): CliError {
+  const [only, ...others] = asked;
+  if (others.length > 0)
+    return refusedError(
+      `None of ${asked.length} schedulers answered within 10 s: they may be busy, or stopping. Try again`,
+    );
+  const who = only === undefined ? "The scheduler" : `The scheduler, ${schedulerInWords(only)},`;
   return refusedError(`${who} did not answer within 10 s: it may be busy, or stopping. Try again`);
 }

@@ -4,20 +4,12 @@ import { describe, expect, it } from "vitest";
 import { judgeOwner } from "../../../src/cli/doctor/state-content.js";
 import { bytesInWords, judgeRoom } from "../../../src/cli/doctor/state-directory.js";
 import { judgeNode } from "../../../src/cli/doctor/surroundings.js";
-import type { ExitCode } from "../../../src/cli/exit-codes.js";
 import { thisProcess } from "../../../src/state/file/process-identity.js";
 import { until } from "../../state/child.js";
 import { forge } from "../../state/file/lock-fixtures.js";
+import { examine } from "../examine.js";
 import { Scene } from "../scene.js";
 import { NOW, rota, Terminal } from "../terminal.js";
-
-/** Lets the moment pass in which the doctor listens to the clock. */
-async function examine(terminal: Terminal, ...args: string[]): Promise<ExitCode> {
-  const running = terminal.run("doctor", ...args);
-  await until(() => terminal.clock.sleeping > 0);
-  await terminal.clock.advance(100);
-  return running;
-}
 
 /** The lines about something: their mark and what they say. */
 function about({ lines }: Terminal, what: string): string[] {

@@ -110,6 +110,17 @@ describe("rota trigger, where no scheduler runs", () => {
     });
   });
 
+  it("runs one job by hand, of a schedule that is due as well", async () => {
+    const scene = new Scene();
+    await scene.state("reports/hourly", {
+      next_run_at: "2026-03-01T11:59:59.000Z",
+      next_run_source: "baseline-interval",
+    });
+    expect(await scene.run("trigger", "reports/hourly")).toBe(0);
+    await using store = scene.store();
+    expect(await store.jobs.list()).toMatchObject([{ schedule: "hourly", trigger: "manual" }]);
+  });
+
   it("exits with 5 when the job failed", async () => {
     const scene = new Scene();
     scene.write(`
@@ -142,7 +153,7 @@ agents:
     const scene = new Scene();
     const { exitCode, out, err } = await rota(["trigger", "reports/hourly", "--json"], scene.cwd);
     expect({ exitCode, err }).toEqual({ exitCode: 0, err: "" });
-    expect(JSON.parse(out)).toMatchObject({ status: "completed", trigger: "interval" });
+    expect(JSON.parse(out)).toMatchObject({ status: "completed", trigger: "manual" });
   });
 
   it("tells the job to end by Ctrl-C, and records that", async () => {

@@ -33,7 +33,7 @@ export function fleetView(parts: Partial<FleetView> = {}): FleetView {
     failedCount: 0,
     startedMs: 0,
     stopsAtMs: undefined,
-    stateDir: ".rota",
+    place: ".rota",
     ...parts,
   };
 }

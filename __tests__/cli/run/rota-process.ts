@@ -14,8 +14,9 @@ export class RotaProcess {
   #out = "";
   #err = "";
 
-  constructor(args: readonly string[], cwd: string) {
-    this.#process = spawn(process.execPath, [MAIN, "run", ...args], {
+  /** `nodeArgs`: what Node itself is told. */
+  constructor(args: readonly string[], cwd: string, nodeArgs: readonly string[] = []) {
+    this.#process = spawn(process.execPath, [...nodeArgs, MAIN, "run", ...args], {
       cwd,
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -5,9 +5,7 @@ import { type Argument, type Call, type Command, flag } from "../command.js";
 import { refusedError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { findJob } from "../find-job.js";
-import { guestStore } from "../fleet.js";
-import { locateState } from "../locate.js";
-import { readOwner } from "../../state/file/state-owner.js";
+import { visitState } from "../fleet.js";
 import { noAnswerError, refusalInWords } from "../refusal-in-words.js";
 
 const JOB: Argument = {
@@ -35,22 +33,21 @@ export const cancelCommand: Command = {
 
 async function cancel(call: Call): Promise<ExitCode> {
   const { args, context, isJson, option, output } = call;
-  const { clock, signal } = context;
-  const stateDir = await locateState(call);
-  await using store = guestStore(call, stateDir);
+  await using guest = await visitState(call);
+  const { store, clock } = guest;
   const { id, agent, schedule, status } = await findJob(store.jobs, args[0] ?? "");
   if (status !== "running") throw refusedError(`${id} was not cancelled: it has ended already (${status})`);
-  const owner = await readOwner(stateDir, clock.now());
-  if (owner?.isAlive !== true)
+  const schedulers = await guest.schedulers();
+  if (!schedulers.some(({ isAlive }) => isAlive))
     throw refusedError(`${id} was not cancelled: no scheduler runs it. The next one marks it interrupted`);
   if (schedule === null)
     throw refusedError(`${id} was not cancelled: it belongs to no schedule, so only its host can cancel it`);
   const request = { action: "cancel", job_id: id } as const;
-  const answer = await askScheduler(store, { agent, schedule }, request, { clock, signal });
-  if (answer === undefined) throw noAnswerError(owner);
+  const answer = await askScheduler(store, { agent, schedule }, request, { clock, signal: context.signal });
+  if (answer === undefined) throw noAnswerError(schedulers.filter(({ isAlive }) => isAlive));
   if (answer.job_id == null) throw refusedError(`${id} was not cancelled: ${refusalInWords(answer.refusal)}`);
   if (option(WAIT)) {
-    tellEnd(call, await awaitJob(call, store, stateDir, id));
+    tellEnd(call, await awaitJob(call, guest, id));
     return EXIT.ok;
   }
   if (isJson) output.json({ job: id, told: true });

@@ -8,7 +8,7 @@ import type { Argument, Call, Command } from "../command.js";
 import { agentDefinition, fieldsInWords, scheduleDefinition } from "../definition-in-words.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { findTargets } from "../find-target.js";
-import { type Fleet, type FleetSchedule, guestStore, loadsOf, nameOf, readFleet } from "../fleet.js";
+import { type Fleet, type FleetSchedule, isRun, loadsOf, nameOf, readFleet } from "../fleet.js";
 import { forecast } from "../forecast.js";
 import type { Output } from "../output.js";
 import { isPausedForEver, nextRunOf, pausedUntil, standingOf, timeInWords, whyOf } from "../plan-in-words.js";
@@ -51,16 +51,15 @@ interface Description {
 }
 
 async function describe(call: Call): Promise<ExitCode> {
-  const { args, context, isJson, output } = call;
-  const fleet = await readFleet(call);
-  const now = context.clock.now();
-  await using store = guestStore(call, fleet.stateDir);
+  const { args, isJson, output } = call;
+  await using fleet = await readFleet(call);
+  const { guest, now } = fleet;
   const targets = findTargets(fleet.schedules, args[0] ?? "");
   const descriptions: Description[] = [];
   for (const schedule of targets) {
     const { agent, schedule: name } = schedule;
-    const jobs = await store.jobs.list({ agent, schedule: name, limit: JOBS_SHOWN });
-    descriptions.push(descriptionOf(schedule, fleet, { now, jobs }));
+    const jobs = await guest.store.jobs.list({ agent, schedule: name, limit: JOBS_SHOWN });
+    descriptions.push(descriptionOf(schedule, fleet, jobs));
   }
   if (isJson) output.json(descriptions.map((description) => jsonOf(description, now)));
   else
@@ -71,17 +70,10 @@ async function describe(call: Call): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-function descriptionOf(
-  schedule: FleetSchedule,
-  fleet: Fleet,
-  { now, jobs }: { readonly now: Date; readonly jobs: readonly JobRecord[] },
-): Description {
+function descriptionOf(schedule: FleetSchedule, fleet: Fleet, jobs: readonly JobRecord[]): Description {
   const { definition, state } = schedule;
-  const about = {
-    now,
-    isSchedulerRunning: fleet.owner?.isAlive === true,
-    load: loadsOf(fleet).get(schedule.agent),
-  };
+  const { now } = fleet;
+  const about = { now, isSchedulerRunning: isRun(fleet), load: loadsOf(fleet).get(schedule.agent) };
   const runs = definition === undefined ? [] : forecast({ definition, state, now, count: RUNS_SHOWN });
   return { schedule, why: whyOf(schedule, about), runs, jobs };
 }

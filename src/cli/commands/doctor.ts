@@ -2,18 +2,19 @@
 import { ConfigError } from "../../config/errors.js";
 import type { Call, Command } from "../command.js";
 import { counted } from "../counted.js";
-import { checkStateContent } from "../doctor/state-content.js";
-import { checkStateDirectory } from "../doctor/state-directory.js";
 import { checkClock, checkZones, judgeNode } from "../doctor/surroundings.js";
 import { failure, fine, type Finding, warning } from "../doctor/finding.js";
 import { CliError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { locate, locateState, shownPath } from "../locate.js";
+import { locate, locateState } from "../locate.js";
+import type { Place } from "../place/place.js";
+import { shownPath } from "../shown-path.js";
 import { oneLine } from "../text-width.js";
 
 export const doctorCommand: Command = {
   name: "doctor",
-  summary: "Check what Rota depends on: configuration, state directory, locks, disk, zones, clock, Node.",
+  summary:
+    "Check what Rota depends on: configuration, state directory or database, locks, disk, zones, clock, Node.",
   details: ["Looks, and changes nothing. Exit code 1 when something keeps Rota from working."],
   examples: [
     { command: "rota doctor", says: "is everything in order here?" },
@@ -33,12 +34,8 @@ async function doctor(call: Call): Promise<ExitCode> {
     checkZones(),
     await checkClock(context.clock),
   ];
-  const stateDir = await placeOf(call, findings);
-  if (stateDir !== undefined) {
-    const directory = await checkStateDirectory(stateDir);
-    findings.push(...directory.findings);
-    if (directory.isUsable) findings.push(...(await checkStateContent(stateDir, context.clock.now())));
-  }
+  const place = await placeOf(call, findings);
+  if (place !== undefined) findings.push(...(await place.examine(context.clock)));
   if (isJson) output.json(findings);
   else
     for (const { about, message, verdict } of findings)
@@ -49,16 +46,16 @@ async function doctor(call: Call): Promise<ExitCode> {
 }
 
 /** Where the state is, and what there is to say of the configuration; a wrong one hides only where it says that is. */
-async function placeOf(call: Call, findings: Finding[]): Promise<string | undefined> {
+async function placeOf(call: Call, findings: Finding[]): Promise<Place | undefined> {
   const about = "configuration";
   try {
-    const { config, stateDir } = await locate(call);
+    const { config, place } = await locate(call);
     findings.push(
       config === undefined
         ? fine(about, "none, only a state")
         : fine(about, `${shownPath(config.files[0] ?? "")}: ${counted(config.agents.length, "agent")}`),
     );
-    return stateDir;
+    return place;
   } catch (error) {
     if (error instanceof ConfigError) {
       const count = error.problems.length === 1 ? "a problem" : `${error.problems.length} problems`;
@@ -72,7 +69,7 @@ async function placeOf(call: Call, findings: Finding[]): Promise<string | undefi
   }
 }
 
-async function stateOnly(call: Call): Promise<string | undefined> {
+async function stateOnly(call: Call): Promise<Place | undefined> {
   try {
     return await locateState(call);
   } catch {

@@ -21,11 +21,11 @@ export const disableCommand: Command = {
 };
 
 async function enable(call: Call): Promise<ExitCode> {
-  await changeSchedules(call, "Enabled", enabled);
+  await changeSchedules(call, () => ({ done: "Enabled", decide: enabled }));
   return EXIT.ok;
 }
 
 async function disable(call: Call): Promise<ExitCode> {
-  await changeSchedules(call, "Disabled", disabled);
+  await changeSchedules(call, () => ({ done: "Disabled", decide: disabled }));
   return EXIT.ok;
 }

@@ -30,13 +30,14 @@ export const hintCommand: Command = {
 };
 
 async function hint(call: Call): Promise<ExitCode> {
-  const { context, option } = call;
-  const now = context.clock.now();
-  const [interval, runAt, ttl, reason] = [option(INTERVAL), option(AT)?.(now), option(TTL), option(REASON)];
-  const isAdvice = (interval ?? runAt) !== undefined;
+  const { option } = call;
+  const [interval, at, ttl, reason] = [option(INTERVAL), option(AT), option(TTL), option(REASON)];
+  const isAdvice = (interval ?? at) !== undefined;
   if (option(CLEAR) === isAdvice)
     throw usageError("Give --interval, --at or both; or --clear to take earlier advice back");
-  const patch = isAdvice ? advised({ interval, runAt, ttl, reason }, now) : UNADVISED;
-  await changeSchedules(call, isAdvice ? "Advised" : "Cleared the advice for", () => patch);
+  await changeSchedules(call, (now) => {
+    const patch = isAdvice ? advised({ interval, runAt: at?.(now), ttl, reason }, now) : UNADVISED;
+    return { done: isAdvice ? "Advised" : "Cleared the advice for", decide: () => patch };
+  });
   return EXIT.ok;
 }

@@ -1,13 +1,13 @@
 /** `rota jobs`: what has run, newest first. */
 import { isoTimeMs } from "../../iso-time.js";
-import type { FileStore } from "../../state/file-store.js";
 import type { JobRecord, JobStatus } from "../../state/jobs/job-log.js";
 import { type Call, type Command, choiceOption, countOption, flag, textOption } from "../command.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { unknown } from "../find-target.js";
-import { guestStore } from "../fleet.js";
+import { visitState } from "../fleet.js";
 import { instantOption } from "../instant.js";
-import { configOf, locateState } from "../locate.js";
+import { configOf } from "../locate.js";
+import type { Guest } from "../place/place.js";
 import type { Style } from "../style.js";
 import type { Cell, Column } from "../table.js";
 import { timeCell } from "../time-cell.js";
@@ -62,8 +62,9 @@ export const jobsCommand: Command = {
 };
 
 async function jobs(call: Call): Promise<ExitCode> {
-  const { context, isJson, option, output } = call;
-  const now = context.clock.now();
+  const { isJson, option, output } = call;
+  await using guest = await visitState(call);
+  const now = guest.clock.now();
   const limit = option(LIMIT) ?? DEFAULT_LIMIT;
   const until = option(UNTIL)?.(now);
   const filter = {
@@ -74,13 +75,11 @@ async function jobs(call: Call): Promise<ExitCode> {
     // What is too new is taken away below, and must not use the limit up.
     limit: until === undefined ? limit : Infinity,
   };
-  const stateDir = await locateState(call);
-  await using store = guestStore(call, stateDir);
-  const found = await store.jobs.list(filter);
+  const found = await guest.store.jobs.list(filter);
   const records = found
     .filter(({ started_at }) => until === undefined || startMs(started_at) < until.getTime())
     .slice(0, limit);
-  if (records.length === 0 && filter.agent !== undefined) await requireAgent(call, store, filter.agent);
+  if (records.length === 0 && filter.agent !== undefined) await requireAgent(call, guest, filter.agent);
   if (option(IDS)) for (const { id } of records) output.line(id);
   else if (isJson) output.json(records);
   else if (records.length === 0) output.talk("There are no such jobs.");
@@ -93,9 +92,9 @@ async function jobs(call: Call): Promise<ExitCode> {
 }
 
 /** An agent without jobs is one thing, and a name with a typing mistake another. */
-async function requireAgent(call: Call, store: FileStore, agent: string): Promise<void> {
-  const known = new Set(Object.keys((await store.readFleet()).agents));
-  for (const job of await store.jobs.list({ limit: Infinity })) known.add(job.agent);
+async function requireAgent(call: Call, guest: Guest, agent: string): Promise<void> {
+  const known = new Set((await guest.states()).keys());
+  for (const job of await guest.store.jobs.list({ limit: Infinity })) known.add(job.agent);
   for (const { name } of (await configOf(call))?.agents ?? []) known.add(name);
   if (!known.has(agent)) throw unknown("agent", agent, [...known]);
 }

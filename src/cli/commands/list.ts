@@ -4,7 +4,8 @@ import { type Argument, type Call, type Command, flag } from "../command.js";
 import { counted } from "../counted.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { findTargets } from "../find-target.js";
-import { type Fleet, type FleetSchedule, loadsOf, nameOf, readFleet } from "../fleet.js";
+import { type Fleet, type FleetSchedule, isRun, loadsOf, nameOf, readFleet } from "../fleet.js";
+import { livingInWords } from "../schedulers-in-words.js";
 import { nextRunOf, type Standing, standingOf, type Surroundings, whyOf } from "../plan-in-words.js";
 import type { Style } from "../style.js";
 import type { Cell, Column } from "../table.js";
@@ -59,13 +60,13 @@ interface Row {
 }
 
 async function list(call: Call): Promise<ExitCode> {
-  const { args, context, isJson, output, option } = call;
-  const fleet = await readFleet(call);
+  const { args, isJson, output, option } = call;
+  await using fleet = await readFleet(call);
+  const { now } = fleet;
   const isWhole = option(ALL) || fleet.config === undefined;
   const known = fleet.schedules.filter(({ origin }) => isWhole || origin !== "state-only");
   const wanted = args[0] === undefined ? known : findTargets(known, args[0]);
-  const now = context.clock.now();
-  const about = { now, isSchedulerRunning: fleet.owner?.isAlive === true };
+  const about = { now, isSchedulerRunning: isRun(fleet) };
   const loads = loadsOf(fleet);
   const rows = wanted
     .map((schedule) => rowOf(schedule, Object.assign({ load: loads.get(schedule.agent) }, about)))
@@ -77,7 +78,7 @@ async function list(call: Call): Promise<ExitCode> {
       COLUMNS,
       rows.map((row) => cellsOf(row, now)),
     );
-    output.talk(footer(rows.length, fleet, now));
+    output.talk(footer(rows.length, fleet));
   }
   return EXIT.ok;
 }
@@ -117,13 +118,9 @@ function untilText(at: Date, now: Date): string {
   return at.getTime() > now.getTime() ? shortDuration(at.getTime() - now.getTime()) : relativeTime(at, now);
 }
 
-function footer(count: number, { owner, stateDir }: Fleet, now: Date): string {
-  const schedules = counted(count, "schedule");
-  if (owner?.isAlive === true) {
-    const since = owner.since === undefined ? "" : `, started ${relativeTime(owner.since, now)}`;
-    return `${schedules}. Scheduler: process ${owner.pid} on ${oneLine(owner.host)}${since}.`;
-  }
-  return `${schedules}. No scheduler runs on ${stateDir}.`;
+function footer(count: number, { schedulers, place, now }: Fleet): string {
+  const who = livingInWords(schedulers, now) ?? `No scheduler runs on ${place.name}`;
+  return `${counted(count, "schedule")}. ${who}.`;
 }
 
 function jsonOf({ schedule, standing, nextRunAt, lastRunAt, why }: Row): unknown {

@@ -3,10 +3,9 @@ import type { JobRecord } from "../../state/jobs/job-log.js";
 import { type Argument, type Call, type Command, flag } from "../command.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { findJob } from "../find-job.js";
-import { guestStore, talkingLogger } from "../fleet.js";
-import { JobFiles } from "../../state/jobs/job-files.js";
-import { locateState } from "../locate.js";
+import { visitState } from "../fleet.js";
 import { OutputTail } from "../output-tail.js";
+import type { Guest } from "../place/place.js";
 import { oneLine } from "../text-width.js";
 import { JOB_STYLES, tookText } from "./jobs.js";
 
@@ -36,43 +35,34 @@ export const logsCommand: Command = {
 
 async function logs(call: Call): Promise<ExitCode> {
   const { args, isJson, option, output } = call;
-  const stateDir = await locateState(call);
-  await using store = guestStore(call, stateDir);
-  const files = new JobFiles(stateDir, talkingLogger(call));
-  const record = await findJob(store.jobs, args[0] ?? "");
-  if (option(FOLLOW)) return follow(call, { record, files, look: () => store.jobs.get(record.id) });
-  const bytes = await files.output(record.id);
+  await using guest = await visitState(call);
+  const record = await findJob(guest.store.jobs, args[0] ?? "");
+  if (option(FOLLOW)) return await follow(call, guest, record);
+  const bytes = await guest.output(record.id);
+  const now = guest.clock.now();
   if (isJson) output.json({ job: record, output: bytes?.toString("utf8") ?? null });
-  else if (bytes === undefined) output.talk(`${record.id} has no output. ${endOf(record, call)}`);
+  else if (bytes === undefined) output.talk(`${record.id} has no output. ${endOf(record, now, call)}`);
   else output.raw(bytes);
   return EXIT.ok;
 }
 
-interface Followed {
-  /** As it was found. */
-  readonly record: JobRecord;
-  readonly files: JobFiles;
-  /** The record as it is now. */
-  readonly look: () => Promise<JobRecord | undefined>;
-}
-
-async function follow(call: Call, { record: found, files, look }: Followed): Promise<ExitCode> {
+async function follow(call: Call, guest: Guest, found: JobRecord): Promise<ExitCode> {
   const { context, isJson, output } = call;
   const tail = new OutputTail();
   const decoder = new TextDecoder();
   const { id } = found;
   while (!context.signal.aborted) {
     // The record first: what is written before a job ends is there when its end is.
-    const record = (await look()) ?? found;
+    const record = (await guest.store.jobs.get(id)) ?? found;
     const isOver = record.status !== "running";
-    const isAbandoned = !isOver && (await files.isAbandoned(id));
-    const news = tail.news(await settledOutput(call, { tail, files, id }));
+    const isAbandoned = !isOver && (await guest.isAbandoned(id));
+    const news = tail.news(await settledOutput(call, { tail, guest, id }));
     const text = isJson ? decoder.decode(news, { stream: !isOver }) : "";
     if (text !== "") output.jsonLine({ type: "output", job: id, text });
     else if (!isJson && news.length > 0) output.raw(news);
     if (isOver) {
       if (isJson) output.jsonLine({ type: "end", job: record });
-      else output.talk(endOf(record, call));
+      else output.talk(endOf(record, guest.clock.now(), call));
       return EXIT.ok;
     }
     if (isAbandoned) {
@@ -88,12 +78,12 @@ async function follow(call: Call, { record: found, files, look }: Followed): Pro
 
 async function settledOutput(
   call: Call,
-  { tail, files, id }: { readonly tail: OutputTail; readonly files: JobFiles; readonly id: string },
+  { tail, guest, id }: { readonly tail: OutputTail; readonly guest: Guest; readonly id: string },
 ): Promise<Buffer> {
-  const bytes = (await files.output(id)) ?? Buffer.alloc(0);
+  const bytes = (await guest.output(id)) ?? Buffer.alloc(0);
   if (tail.isContinuedBy(bytes)) return bytes;
   await rest(call, SETTLED_AFTER_MS);
-  return (await files.output(id)) ?? Buffer.alloc(0);
+  return (await guest.output(id)) ?? Buffer.alloc(0);
 }
 
 /** Ends early when nobody reads any more. */
@@ -106,9 +96,9 @@ async function rest({ context }: Call, ms: number): Promise<void> {
 }
 
 /** "job-… failed after 3s: no such file". */
-function endOf(record: JobRecord, { context, output }: Call): string {
+function endOf(record: JobRecord, now: Date, { output }: Call): string {
   const { id, status, error } = record;
-  const took = tookText(record, context.clock.now());
+  const took = tookText(record, now);
   const how = output.paintTalk(JOB_STYLES[status], status);
   const why = error === null ? "" : `: ${oneLine(error)}`;
   if (status === "running") return `${id} is ${how}, since ${took.replace("…", "")}.`;

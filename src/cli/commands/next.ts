@@ -66,16 +66,16 @@ interface Subject {
   readonly state: ScheduleState;
   /** Why there may be no runs at all. */
   readonly why: string;
+  /** By the clock that decides when it is due. */
+  readonly now: Date;
 }
 
 async function next(call: Call): Promise<ExitCode> {
-  const { context, isJson, option, output } = call;
-  const now = context.clock.now();
-  const from = option(FROM)?.(now) ?? now;
+  const { isJson, option, output } = call;
   const count = option(COUNT) ?? DEFAULT_COUNT;
   if (count > MOST_RUNS) throw usageError(`Invalid --count ${count}: expected at most ${MOST_RUNS}`);
-  const typed = typedSchedule(call);
-  const { definition, state, why } = typed ?? (await configured(call, from, option(FROM) !== undefined));
+  const { definition, state, why, now } = typedSchedule(call) ?? (await configured(call));
+  const from = option(FROM)?.(now) ?? now;
   const timezone = definition.type === "cron" ? definition.timezone : undefined;
   const runs = forecast({ definition, state, now: from, count });
   const remarks = runs.map(({ nextRunAt }) =>
@@ -100,36 +100,40 @@ async function next(call: Call): Promise<ExitCode> {
 }
 
 /** The rule on the command line; `undefined` where a schedule is named instead. */
-function typedSchedule({ args, option }: Call): Subject | undefined {
+function typedSchedule({ args, context, option }: Call): Subject | undefined {
   const [cron, interval, timezone] = [option(CRON), option(INTERVAL), option(TIMEZONE)];
   const given = [args[0], cron, interval].filter((one) => one !== undefined);
   if (given.length !== 1)
     throw usageError("Give one of these: an agent/schedule, --cron with an expression, or --interval");
   if (timezone !== undefined && cron === undefined)
     throw usageError(`--timezone ${quote(timezone)} goes with --cron only: a schedule has its own zone`);
-  if (cron !== undefined) return typedSubject({ type: "cron", expression: cron, timezone });
-  return interval === undefined ? undefined : typedSubject({ type: "interval", interval });
+  const now = context.clock.now();
+  if (cron !== undefined) return typedSubject({ type: "cron", expression: cron, timezone }, now);
+  return interval === undefined ? undefined : typedSubject({ type: "interval", interval }, now);
 }
 
-function typedSubject(definition: AgentSchedule): Subject {
+function typedSubject(definition: AgentSchedule, now: Date): Subject {
   try {
     validateSchedule(definition);
   } catch (error) {
     if (error instanceof SchedulerError) throw usageError(messageOf(error), error);
     throw error;
   }
-  return { definition, state: { status: "idle" }, why: ruleWords(definition) };
+  return { definition, state: { status: "idle" }, why: ruleWords(definition), now };
 }
 
-/** With `isFromElsewhere` the rule alone counts: what is planned is planned from now. */
-async function configured(call: Call, from: Date, isFromElsewhere: boolean): Promise<Subject> {
-  const fleet = await readFleet(call);
+/** Counted from another time, the rule alone counts: what is planned is planned from now. */
+async function configured(call: Call): Promise<Subject> {
+  await using fleet = await readFleet(call);
+  const { now } = fleet;
+  const typedFrom = call.option(FROM)?.(now);
+  const from = typedFrom ?? now;
   const schedule = findTarget(fleet.schedules, call.args[0] ?? "");
   const { definition, state } = schedule;
   const why = whyOf(schedule, { now: from, isSchedulerRunning: true, load: undefined });
   if (definition === undefined) throw notDefined(schedule, why, nextRunOf(schedule, from));
   const { next_run_at: _, next_run_source: __, ...unplanned } = state;
-  return { definition, state: isFromElsewhere ? unplanned : state, why };
+  return { definition, state: typedFrom === undefined ? state : unplanned, why, now };
 }
 
 function notDefined(schedule: FleetSchedule, why: string, nextRunAt: Date | undefined): Error {

@@ -32,19 +32,20 @@ export const resumeCommand: Command = {
 };
 
 async function pause(call: Call): Promise<ExitCode> {
-  const now = call.context.clock.now();
   const [until, after] = [call.option(UNTIL), call.option(FOR)];
   if (until !== undefined && after !== undefined)
     throw usageError("A pause has one end: give --until or --for, not both");
-  const end = (until ?? after)?.(now);
-  if (end !== undefined && end <= now) throw usageError("A pause cannot end in the past");
-  const patch = paused(end);
-  const how = end === undefined ? "Paused" : `Paused until ${zonedTime(end)}:`;
-  await changeSchedules(call, how, () => patch);
+  await changeSchedules(call, (now) => {
+    const end = (until ?? after)?.(now);
+    if (end !== undefined && end <= now) throw usageError("A pause cannot end in the past");
+    const patch = paused(end);
+    const done = end === undefined ? "Paused" : `Paused until ${zonedTime(end)}:`;
+    return { done, decide: () => patch };
+  });
   return EXIT.ok;
 }
 
 async function resume(call: Call): Promise<ExitCode> {
-  await changeSchedules(call, "Resumed", () => RESUMED);
+  await changeSchedules(call, () => ({ done: "Resumed", decide: () => RESUMED }));
   return EXIT.ok;
 }

@@ -11,6 +11,9 @@ export function runCommandOn(host: RunHost): Command {
     details: [
       "On a terminal it shows a live view. Otherwise, and with --no-live, it prints a line on stdout for each job " +
         "that starts or ends, and on stderr what it has to say of itself.",
+      "With --database-url, or DATABASE_URL in the environment, the state is in PostgreSQL, and any number of these " +
+        "may run on it, on any number of machines: each slot runs once, and capacities hold over all. The tables are " +
+        "made when they are missing. The package pg has to be installed beside Rota.",
       "SIGINT and SIGTERM stop it: nothing new starts, and running jobs are waited for; those that take longer than " +
         "--stop-timeout are told to end. A second one leaves at once. SIGHUP, or a changed file, reloads the " +
         "configuration; a bad one is reported, and the one before goes on.",
@@ -28,6 +31,10 @@ export function runCommandOn(host: RunHost): Command {
       { command: "rota run", says: "the fleet of rota.yaml, here or in a directory above" },
       { command: "rota run --agent reports,inbox --no-live", says: "two of its agents, as lines" },
       { command: "rota run --json > events.ndjson", says: "what happens, for a program" },
+      {
+        command: "rota run --database-url postgres://rota@db/app --node-name api-1",
+        says: "one node of several",
+      },
     ],
     run: async (call) => {
       // Whatever runs jobs is loaded by who runs some.

@@ -1,13 +1,15 @@
-/** `rota trigger`: a job of a schedule now. By the scheduler that runs, or right here where none does. */
+/** `rota trigger`: a job of a schedule now. By a scheduler that runs, or right here where none does. */
 import { askScheduler } from "../../scheduler/ask-scheduler.js";
-import type { RunResult } from "../../scheduler/agent.js";
-import { FileStore } from "../../state/file-store.js";
+import type { Agent } from "../../scheduler/agent.js";
+import type { Scheduler } from "../../scheduler/scheduler.js";
+import type { JobRecord } from "../../state/jobs/job-log.js";
 import { awaitJob, tellEnd } from "../await-job.js";
 import { type Argument, type Call, type Command, flag } from "../command.js";
 import { refusedError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { findTarget } from "../find-target.js";
-import { type Fleet, type FleetSchedule, guestStore, nameOf, readFleet, talkingLogger } from "../fleet.js";
+import { type Fleet, type FleetSchedule, isRun, nameOf, readFleet, talkingLogger } from "../fleet.js";
+import type { SeenScheduler } from "../place/place.js";
 import { Turning } from "../progress.js";
 import { noAnswerError, refusalInWords } from "../refusal-in-words.js";
 import { processHost, type RunHost } from "../run/host.js";
@@ -29,7 +31,7 @@ export function triggerCommandOn(host: RunHost): Command {
     summary: "Start a job of a schedule now, whatever the time, also while it is paused.",
     details: [
       "The scheduler that runs starts it, within the agent's capacity, and the id of the job is printed. Where no " +
-        "scheduler runs, the job runs right here, in the foreground, and is waited for.",
+        "scheduler runs that knows it, the job runs right here, in the foreground, and is waited for.",
     ],
     arguments: [TARGET],
     options: [WAIT],
@@ -44,66 +46,89 @@ export function triggerCommandOn(host: RunHost): Command {
 export const triggerCommand: Command = triggerCommandOn(processHost);
 
 async function trigger(call: Call, host: RunHost): Promise<ExitCode> {
-  const fleet = await readFleet(call);
+  await using fleet = await readFleet(call);
   const target = findTarget(fleet.schedules, call.args[0] ?? "");
-  return fleet.owner?.isAlive === true ? askFor(call, fleet, target) : runHere(call, fleet, target, host);
+  // One that runs with another configuration knows nothing of it.
+  const able = (await fleet.guest.schedulers(target)).filter(({ isAlive }) => isAlive);
+  return able.length > 0
+    ? await askFor(call, fleet, { target, able })
+    : await runHere(call, fleet, { target, host });
 }
 
-async function askFor(call: Call, fleet: Fleet, target: FleetSchedule): Promise<ExitCode> {
+interface Asked {
+  readonly target: FleetSchedule;
+  /** Who could start it. */
+  readonly able: readonly SeenScheduler[];
+}
+
+async function askFor(call: Call, { guest }: Fleet, { target, able }: Asked): Promise<ExitCode> {
   const { context, isJson, option, output } = call;
   const { agent, schedule } = target;
-  await using store = guestStore(call, fleet.stateDir);
-  const { clock, signal } = context;
-  const answer = await askScheduler(store, { agent, schedule }, { action: "run" }, { clock, signal });
-  if (answer === undefined) throw noAnswerError(fleet.owner);
+  const about = { clock: guest.clock, signal: context.signal };
+  const answer = await askScheduler(guest.store, { agent, schedule }, { action: "run" }, about);
+  if (answer === undefined) throw noAnswerError(able);
   if (answer.job_id == null)
     throw refusedError(`${oneLine(nameOf(target))} was not started: ${refusalInWords(answer.refusal)}`);
   const isWaiting = option(WAIT);
   if (!isJson) output.line(answer.job_id);
   else if (!isWaiting) output.json({ agent, schedule, job: answer.job_id });
-  return isWaiting ? tellEnd(call, await awaitJob(call, store, fleet.stateDir, answer.job_id)) : EXIT.ok;
+  return isWaiting ? tellEnd(call, await awaitJob(call, guest, answer.job_id)) : EXIT.ok;
 }
 
-/** The directory is owned meanwhile: no scheduler starts that would run the schedule a second time. */
-async function runHere(
-  call: Call,
-  { stateDir }: Fleet,
-  target: FleetSchedule,
-  host: RunHost,
-): Promise<ExitCode> {
+interface Foreground {
+  readonly target: FleetSchedule;
+  readonly host: RunHost;
+}
+
+/** By a scheduler that starts nothing else: what one owns is owned meanwhile, and what several share has one more. */
+async function runHere(call: Call, fleet: Fleet, { target, host }: Foreground): Promise<ExitCode> {
   const { context, isJson, output } = call;
   const { clock } = context;
-  const { agentDefinition: agent, definition: schedule, schedule: scheduleName, state } = target;
+  const { agentDefinition: agent, definition, schedule, state } = target;
   const name = oneLine(nameOf(target));
-  if (agent === undefined || schedule === undefined)
+  if (agent === undefined || definition === undefined)
     throw refusedError(
-      `${name} was not started: no scheduler runs, and the configuration does not define it`,
+      `${name} was not started: no scheduler runs it, and the configuration does not define it`,
     );
   if (state.status === "disabled")
     throw refusedError(`${name} was not started: ${refusalInWords("disabled")}`);
   const logger = talkingLogger(call);
-  await using owner = new FileStore({ stateDir, clock, logger });
-  await owner.open(clock);
-  if (!isJson) output.talk(`No scheduler runs, so ${name} runs here.`);
-  const { runSchedule } = await import("../../scheduler/schedule-runner.js");
-  const { jobId, skipped, summary, error } = await inForeground(call, host, name, (signal) =>
-    runSchedule({ agent, scheduleName, schedule, stateDir, logger, clock, signal }),
-  );
-  const record = jobId === undefined ? undefined : await owner.jobs.get(jobId);
-  if (record !== undefined) return tellEnd(call, record);
-  if (isJson) output.json({ agent: agent.name, schedule: scheduleName, job: null, summary, error });
-  else output.talk(`${name} ran no job: ${error ?? summary ?? "there was nothing to do"}.`);
-  return skipped === true ? EXIT.ok : EXIT.jobFailed;
+  await using home = await fleet.place.settle({ clock, logger, isByHand: true });
+  const { Scheduler } = await import("../../scheduler/scheduler.js");
+  await using scheduler = new Scheduler({ ...fleet.config, store: home.store, clock, logger });
+  await scheduler.start([{ ...agent, schedules: { [schedule]: definition } }]);
+  if (!isJson) output.talk(`No scheduler runs${isRun(fleet) ? " that knows it" : ""}, so ${name} runs here.`);
+  const record = await inForeground(call, { host, name, agent, schedule, scheduler });
+  await scheduler.stop({ timeout: Infinity });
+  return tellEnd(call, record);
 }
 
-/** Shows that it goes on, and tells it to end when the process is to. */
-async function inForeground(
-  { context }: Call,
-  host: RunHost,
-  name: string,
-  act: (signal: AbortSignal) => Promise<RunResult>,
-): Promise<RunResult> {
+interface ForegroundRun {
+  readonly host: RunHost;
+  readonly name: string;
+  readonly agent: Agent;
+  readonly schedule: string;
+  readonly scheduler: Scheduler;
+}
+
+/** Answers how its job ended. Shows that it goes on, and tells it to end when the process is to. */
+async function inForeground({ context }: Call, run: ForegroundRun): Promise<JobRecord> {
+  const { host, name, agent, schedule, scheduler } = run;
   using stopped = new StopSignals(host);
   using _ = new Turning(context, name);
-  return await act(AbortSignal.any([context.signal, stopped.signal]));
+  const ended = new Promise<JobRecord>((resolve) => {
+    scheduler.on("job:finished", ({ job }) => resolve(job));
+  });
+  const { jobId, skipReason, error } = await scheduler.trigger(agent.name, schedule);
+  if (jobId === undefined)
+    throw refusedError(`${name} was not started: ${error ?? refusalInWords(skipReason)}`);
+  const signal = AbortSignal.any([context.signal, stopped.signal]);
+  const cancel = (): void => void scheduler.cancel(jobId);
+  signal.addEventListener("abort", cancel, { once: true });
+  if (signal.aborted) cancel();
+  try {
+    return await ended;
+  } finally {
+    signal.removeEventListener("abort", cancel);
+  }
 }

@@ -5,7 +5,8 @@ import { ConfigError } from "../../config/errors.js";
 import type { Argument, Call, Command } from "../command.js";
 import { counted } from "../counted.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { CONFIG_NAME, findConfig, noConfigError, readConfig, shownPath } from "../locate.js";
+import { CONFIG_NAME, findConfig, noConfigError, readConfig } from "../locate.js";
+import { shownPath } from "../shown-path.js";
 
 const FILE: Argument = {
   name: "file",

@@ -31,12 +31,13 @@ export interface FleetView {
   readonly startedMs: number;
   /** When jobs are told to end, on the monotonic clock; `undefined` while it is not stopping. */
   readonly stopsAtMs: number | undefined;
-  readonly stateDir: string;
+  /** Where its state is, as people are told. */
+  readonly place: string;
 }
 
 export class FleetModel implements FleetView {
   readonly #clock: Clock;
-  readonly stateDir: string;
+  readonly place: string;
   readonly startedMs: number;
   readonly running: Map<string, RunningJobView> = new Map();
   readonly last: Map<string, LastRun> = new Map();
@@ -46,9 +47,9 @@ export class FleetModel implements FleetView {
   failedCount = 0;
   stopsAtMs: number | undefined = undefined;
 
-  constructor(clock: Clock, stateDir: string) {
+  constructor(clock: Clock, place: string) {
     this.#clock = clock;
-    this.stateDir = stateDir;
+    this.place = place;
     this.startedMs = clock.monotonic();
   }
 

@@ -2,21 +2,21 @@
 import type { Config } from "../../config/config.js";
 import type { AgentSchedule } from "../../scheduler/agent.js";
 import { Roster } from "../../scheduler/roster.js";
-import type { ScheduleState } from "../../state/schedule-state.js";
-import type { ScheduleKey, StateStore } from "../../state/state-store.js";
+import type { ScheduleKey } from "../../state/state-store.js";
+import type { Home } from "../place/place.js";
 import { definedKeys, type FleetSchedule } from "../fleet.js";
 
 type KnownSchedule = Omit<FleetSchedule, "state">;
 
 export class FleetReader {
-  readonly #store: Pick<StateStore, "list">;
+  readonly #home: Pick<Home, "states">;
   /** What a scheduler goes on with for as long as it lives, whatever is configured later. */
   readonly #defaults: Pick<Config, "jitterPercent" | "timezone">;
   #roster: Roster = new Roster([]);
   #known: readonly KnownSchedule[] = [];
 
-  constructor(store: Pick<StateStore, "list">, config: Config) {
-    this.#store = store;
+  constructor(home: Pick<Home, "states">, config: Config) {
+    this.#home = home;
     this.#defaults = config;
     this.use(config);
   }
@@ -40,8 +40,7 @@ export class FleetReader {
   /** In the order of their definition. */
   async read(): Promise<readonly FleetSchedule[]> {
     const known = this.#known;
-    const states = new Map<string, ReadonlyMap<string, ScheduleState>>();
-    for (const agent of this.#roster.agents.keys()) states.set(agent, await this.#store.list(agent));
+    const states = await this.#home.states([...this.#roster.agents.keys()]);
     return known.map(({ agent, schedule, definition, origin, agentDefinition }) => {
       const state = states.get(agent)?.get(schedule) ?? { status: "idle" };
       return { agent, schedule, definition, origin, agentDefinition, state };

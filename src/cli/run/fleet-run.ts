@@ -100,7 +100,7 @@ export class FleetRun {
       if (this.#isStopping) return;
       throw error;
     }
-    reporter.say(runningWords(this.#config, file, model.stateDir), "news");
+    reporter.say(runningWords(this.#config, file, model.place), "news");
   }
 
   #note(news: News): void {

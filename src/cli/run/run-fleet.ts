@@ -1,11 +1,11 @@
 /** Puts a run together: its configuration, its store, its scheduler, and how it is told. */
-import { resolve } from "node:path";
-import { FileStore } from "../../state/file-store.js";
+import type { Clock } from "../../clock.js";
 import { Scheduler } from "../../scheduler/scheduler.js";
 import type { Call } from "../command.js";
 import type { ExitCode } from "../exit-codes.js";
-import { STATE_DIR } from "../global-options.js";
-import { findConfig, noConfigError, shownPath } from "../locate.js";
+import { findConfig, namedPlace, noConfigError } from "../locate.js";
+import { DirectoryPlace } from "../place/directory-place.js";
+import { shownPath } from "../shown-path.js";
 import { openConfig } from "./config-source.js";
 import { FleetModel } from "./fleet-model.js";
 import { FleetReader } from "./fleet-reader.js";
@@ -33,18 +33,18 @@ export async function runFleet(call: Call, host: RunHost): Promise<ExitCode> {
   });
   requireAgents(watch.config, settings.agents);
   const config = chosen(watch.config, settings.agents);
-  const named = call.option(STATE_DIR);
-  const stateDir = named === undefined ? config.stateDir : resolve(cwd, named);
-  const store = new FileStore({ stateDir, logger });
-  const reader = new FleetReader(store, config);
-  const model = new FleetModel(clock, shownPath(stateDir));
+  const place = (await namedPlace(call)) ?? new DirectoryPlace(config.stateDir);
+  await using home = await place.settle({ clock, logger, nodeName: settings.nodeName });
+  const reader = new FleetReader(home, config);
+  const model = new FleetModel(home.clock, place.name);
   const reporter = reporterFor(call, host, {
     isLive: settings.isLive,
     isQuiet: settings.isQuiet,
+    clock: home.clock,
     model,
     reader,
   });
-  const scheduler = new Scheduler({ ...config, store, clock, logger });
+  const scheduler = new Scheduler({ ...config, store: home.store, clock, logger });
   const run = new FleetRun(
     { clock, host, signal, settings, file, watch, scheduler, model, reader, reporter },
     config,
@@ -55,13 +55,15 @@ export async function runFleet(call: Call, host: RunHost): Promise<ExitCode> {
 interface Told {
   readonly isLive: boolean;
   readonly isQuiet: boolean;
+  /** What times are told by. */
+  readonly clock: Clock;
   readonly model: FleetModel;
   readonly reader: FleetReader;
 }
 
 function reporterFor({ context, isJson, output }: Call, host: RunHost, told: Told): Reporter {
-  const { isLive, isQuiet, model, reader } = told;
-  const { clock, stdout, stderr } = context;
+  const { isLive, isQuiet, clock, model, reader } = told;
+  const { stdout, stderr } = context;
   const parts = { output, clock, isQuiet, definitionOf: reader.definitionOf.bind(reader) };
   if (isJson) return new JsonReporter(parts);
   if (!isLive) return new LineReporter(parts);

@@ -7,10 +7,10 @@ import type { FleetView } from "./fleet-model.js";
 /** Beyond so many names a list helps nobody. */
 const MOST_JOBS = 5;
 
-export function runningWords({ agents }: Config, file: string, stateDir: string): string {
+export function runningWords({ agents }: Config, file: string, place: string): string {
   const schedules = agents.reduce((sum, agent) => sum + Object.keys(agent.schedules ?? {}).length, 0);
   const what = `${counted(agents.length, "agent")} with ${counted(schedules, "schedule")}`;
-  return `Running ${what} from ${file}, state in ${stateDir}. Ctrl-C stops.`;
+  return `Running ${what} from ${file}, state in ${place}. Ctrl-C stops.`;
 }
 
 export function stoppingWords({ running }: FleetView, reason: string, timeoutMs: number): string {

@@ -27,13 +27,19 @@ const NO_WATCH = flag("no-watch", { summary: "Do not reload when a file changes.
 const NO_LIVE = flag("no-live", { summary: "Print lines on a terminal too, and no live view." });
 const QUIET = flag("quiet", { short: "q", summary: "Print only what goes wrong." });
 
-export const RUN_OPTIONS: readonly Option[] = [AGENTS, STOP_TIMEOUT, NO_WATCH, NO_LIVE, QUIET];
+const NODE_NAME: Option<string | undefined> = textOption("node-name", "name", {
+  summary:
+    "What others on the same database see this scheduler as. Default: the host's name and the process id.",
+});
+
+export const RUN_OPTIONS: readonly Option[] = [AGENTS, NODE_NAME, STOP_TIMEOUT, NO_WATCH, NO_LIVE, QUIET];
 
 export interface RunSettings {
   readonly stopTimeoutMs: number;
   readonly isWatching: boolean;
   readonly isLive: boolean;
   readonly isQuiet: boolean;
+  readonly nodeName: string | undefined;
   /** `undefined`: all. */
   readonly agents: readonly string[] | undefined;
 }
@@ -50,6 +56,7 @@ export function runSettings({ context, option: read }: Call): RunSettings {
     isWatching: !read(NO_WATCH),
     isLive: canMoveCursor && !isQuiet && !read(NO_LIVE),
     isQuiet,
+    nodeName: read(NODE_NAME),
     agents: names?.filter((name) => name !== ""),
   };
 }

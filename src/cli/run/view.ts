@@ -151,5 +151,5 @@ function footerOf(view: FleetView, { monotonicMs, now }: ViewTime): string {
   });
   const what = `${counted(schedules.length, "schedule")}: ${running.size} running${others.join("")}`;
   const up = wholeSeconds(monotonicMs - view.startedMs);
-  return oneLine(`${what} | jobs: ${jobs} | up ${up} | ${view.stateDir}`);
+  return oneLine(`${what} | jobs: ${jobs} | up ${up} | ${view.place}`);
 }

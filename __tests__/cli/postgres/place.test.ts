@@ -1,0 +1,135 @@
+/** Which place a call is about, and what is said of a database that cannot be used. No message tells a password. */
+import { describe, expect, inject, it } from "vitest";
+import { databaseAddress } from "../../../src/cli/place/database-address.js";
+import { Scene } from "../scene.js";
+import { Terminal } from "../terminal.js";
+import { DatabaseScene } from "./database-scene.js";
+
+const SECRET = "s3cr3t";
+
+describe("the place of a call", () => {
+  it("is the database of --database-url", async () => {
+    const scene = await DatabaseScene.made();
+    await scene.state("inbox/hook", { last_error: "from the database" });
+    expect(await scene.run("list", "inbox", "--json")).toBe(0);
+    expect(scene.json).toMatchObject([{ last_error: "from the database" }]);
+    expect(scene.err).toBe("");
+  });
+
+  it("is that of DATABASE_URL, and this is said", async () => {
+    const scene = await DatabaseScene.made({ env: { DATABASE_URL: inject("databaseUrl") } });
+    await scene.state("inbox/hook", { last_error: "from the database" });
+    expect(await scene.runAlone("list", "inbox", "--json", "--database-schema", scene.schema)).toBe(0);
+    expect(scene.json).toMatchObject([{ last_error: "from the database" }]);
+    expect(scene.err).toBe(
+      `Using ${scene.place}, from DATABASE_URL. --state-dir uses a directory instead.\n`,
+    );
+  });
+
+  it("is what the option says, where the environment says another", async () => {
+    const scene = await DatabaseScene.made({ env: { DATABASE_URL: "postgres://127.0.0.1:1/other" } });
+    expect(await scene.run("list")).toBe(0);
+    expect(scene.err).not.toContain("DATABASE_URL");
+  });
+
+  it("is the state directory that is named, whatever DATABASE_URL says", async () => {
+    const scene = new Scene({ env: { DATABASE_URL: "postgres://127.0.0.1:1/other" } });
+    await scene.state("inbox/hook", { last_error: "from the directory" });
+    expect(await scene.run("list", "inbox", "--json", "--state-dir", ".rota")).toBe(0);
+    expect(scene.json).toMatchObject([{ last_error: "from the directory" }]);
+  });
+
+  it.each(["", "mysql://app@127.0.0.1/app", "file:./dev.db"])(
+    "is no database where DATABASE_URL is %j",
+    async (url) => {
+      const scene = new Scene({ env: { DATABASE_URL: url } });
+      expect(await scene.run("list")).toBe(0);
+      expect(scene.err).toContain(`No scheduler runs on ${scene.stateDir}`);
+    },
+  );
+
+  it.each([
+    [
+      ["--database-url", "postgres://db/app", "--state-dir", "."],
+      "give --database-url or --state-dir, not both",
+    ],
+    [["--database-schema", "other"], "--database-schema goes with a database"],
+    [["--database-schema", "other", "--state-dir", "."], "--database-schema goes with a database"],
+    [["--database-url", "postgres://127.0.0.1/app", "--database-schema", "1a"], 'Invalid schema "1a"'],
+    [["--database-url", ""], "--database-url needs a value"],
+  ])("is refused for %j", async (args, message) => {
+    const terminal = new Scene();
+    expect(await terminal.run("list", ...args)).toBe(2);
+    expect(terminal.err).toContain(message);
+  });
+
+  it.each([
+    `mysql://app:${SECRET}@db/app`,
+    `app:${SECRET}@db/app`,
+    `postgres://app:${SECRET}#1@db/app`,
+    `postgres://app:${SECRET}/1@db/app`,
+    `postgres://app:1/${SECRET}@db/app`,
+    `postgres://app:${SECRET}@db:port/app`,
+  ])("is refused for %s, which is not shown", async (url) => {
+    const terminal = new Terminal();
+    expect(await terminal.run("list", "--database-url", url)).toBe(2);
+    expect(terminal.err).toMatch(/^rota: Invalid --database-url: expected postgres:\/\/user:password@host/);
+    expect(terminal.err).not.toContain(SECRET);
+  });
+
+  it("names the variable that is wrong", async () => {
+    const terminal = new Terminal({ env: { DATABASE_URL: `postgres://app:${SECRET}/@db/app` } });
+    expect(await terminal.run("list")).toBe(2);
+    expect(terminal.err).toContain("Invalid DATABASE_URL");
+  });
+});
+
+describe("the name of a database", () => {
+  it.each([
+    [`postgres://app:${SECRET}@db:5432/app`, "postgres://app@db:5432/app"],
+    [`postgres://app@db/app?password=${SECRET}&sslmode=require`, "postgres://app@db/app"],
+    [`postgresql://db/app#${SECRET}`, "postgresql://db/app"],
+    [`postgres://:${SECRET}@db`, "postgres://db"],
+    [`postgres://app:${SECRET}@%2Fvar%2Frun/app`, "postgres://app@%2Fvar%2Frun/app"],
+    [`postgres://app:p%40${SECRET}@[::1]:5432/app`, "postgres://app@[::1]:5432/app"],
+  ])("of %s is %s", (url, name) => {
+    expect(databaseAddress(url, "").name).toBe(name);
+  });
+
+  it("has its schema, where that is another than usual", () => {
+    expect(databaseAddress("postgres://db/app", "", "test").name).toBe("postgres://db/app, schema test");
+  });
+});
+
+describe("a database that cannot be used", () => {
+  it.each(["127.0.0.1:1", "localhost:1"])("is said to be so, in one line: %s", async (host) => {
+    const scene = new Scene();
+    expect(await scene.run("list", "--database-url", `postgres://app:${SECRET}@${host}/app`)).toBe(1);
+    expect(scene.err).toMatch(
+      /^rota: Could not use postgres:\/\/app@[^/]+\/app: connect ECONNREFUSED [^\n]+\n$/,
+    );
+  });
+
+  it("is one that is not there", async () => {
+    const scene = new DatabaseScene();
+    const url = new URL(scene.url);
+    url.pathname = "/nowhere";
+    expect(await scene.runAlone("jobs", "--database-url", url.href)).toBe(1);
+    expect(scene.err).toMatch(/^rota: Could not use \S+\/nowhere: database "nowhere" does not exist\n$/);
+  });
+
+  it("has no tables yet: that is said, and none are made", async () => {
+    const scene = DatabaseScene.unmade();
+    expect(await scene.run("list")).toBe(3);
+    expect(scene.err).toMatch(
+      /^rota: There is no state in \S+, schema \S+ yet: `rota migrate` makes its tables/,
+    );
+    expect(await scene.isMade()).toBe(false);
+  });
+
+  it("was made by a newer version: that is said", async () => {
+    const scene = await DatabaseScene.newer();
+    expect(await scene.run("pause", "inbox")).toBe(1);
+    expect(scene.err).toMatch(/^rota: Schema "\w+" has version 99, .*: update Rota\.\n$/);
+  });
+});

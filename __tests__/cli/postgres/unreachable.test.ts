@@ -1,0 +1,25 @@
+/** What is said of the errors that keep somebody from a database. */
+import { describe, expect, it } from "vitest";
+import { unreachable } from "../../../src/cli/place/command-pool.js";
+import { invalidState, StateError } from "../../../src/state/errors.js";
+import { DatabaseError } from "../../../src/state/postgres/index.js";
+
+const messageFor = (error: unknown): string => unreachable("postgres://db/app", error).message;
+
+describe("an error on the way to a database", () => {
+  it("is told of every address that was tried: such an error has no words of its own", () => {
+    const tried = ["connect ECONNREFUSED ::1:5432", "connect ECONNREFUSED 127.0.0.1:5432"];
+    const cause = new AggregateError(tried.map((message) => new Error(message)));
+    expect(messageFor(new DatabaseError(cause))).toBe(`Could not use postgres://db/app: ${tried.join(", ")}`);
+  });
+
+  it("names the database, whatever went wrong", () => {
+    expect(messageFor(new TypeError("no"))).toBe("Could not use postgres://db/app: no");
+  });
+
+  it("stays what it is where it says enough, and is wrong usage where a name was wrong", () => {
+    const newer = new StateError("update Rota", { code: "STATE_DATABASE" });
+    expect(unreachable("", newer)).toBe(newer);
+    expect(unreachable("", invalidState("Invalid schema"))).toMatchObject({ code: "USAGE" });
+  });
+});

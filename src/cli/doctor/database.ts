@@ -1,0 +1,84 @@
+/** Can the database be reached, is it as it has to be, who works on it, and do its clock and ours agree? */
+import type { Clock } from "../../clock.js";
+import { messageOf } from "../../errors.js";
+import type { Logger } from "../../logger.js";
+import { listNodes, type NodeRecord } from "../../state/postgres/list-nodes.js";
+import { SCHEMA_VERSION } from "../../state/postgres/migrate.js";
+import { counted } from "../counted.js";
+import type { DatabasePlace, Reached } from "../place/database-place.js";
+import { leaseNowOf } from "../place/lease-now.js";
+import { oneLine } from "../text-width.js";
+import { relativeTime, shortDuration } from "../when.js";
+import { failure, fine, type Finding, warning } from "./finding.js";
+
+/** What clocks may differ by without anybody noticing. */
+const SMALL_DIFFERENCE_MS = 1_000;
+/** Beyond so many names a list helps nobody. */
+const MOST_NAMES = 5;
+
+const silent: Logger = { info: () => {}, warn: () => {}, error: () => {} };
+
+export async function checkDatabase(
+  place: Pick<DatabasePlace, "name" | "reach">,
+  clock: Clock,
+): Promise<readonly Finding[]> {
+  let reached: Reached;
+  const askedMs = clock.monotonic();
+  try {
+    reached = await place.reach(silent);
+  } catch (error) {
+    return [failure("database", messageOf(error))];
+  }
+  await using _ = reached;
+  const { database, now, version } = reached;
+  const tookMs = clock.monotonic() - askedMs;
+  const findings = [fine("database", place.name), judgeClocks(now, clock.now(), tookMs)];
+  if (version === 0)
+    return [
+      ...findings,
+      fine("schema", `${database.schemaName} is not there yet: the first scheduler makes it`),
+    ];
+  if (version < SCHEMA_VERSION)
+    return [
+      ...findings,
+      warning(
+        "schema",
+        `version ${version}: \`rota migrate\`, or the next scheduler, brings it to ${SCHEMA_VERSION}`,
+      ),
+    ];
+  return [
+    ...findings,
+    fine("schema", `${database.schemaName}, version ${version}`),
+    ...judgeNodes(await listNodes(database, { leaseNow: leaseNowOf(clock) }), now),
+  ];
+}
+
+/** A fact, and no fault: the database's clock decides there, and what this machine's shows has no effect. */
+export function judgeClocks(theirs: Date, ours: Date, tookMs: number): Finding {
+  const differenceMs = ours.getTime() - theirs.getTime();
+  if (Math.abs(differenceMs) <= SMALL_DIFFERENCE_MS + tookMs)
+    return fine("database clock", theirs.toISOString());
+  const how = `${shortDuration(Math.abs(differenceMs))} ${differenceMs > 0 ? "ahead of" : "behind"}`;
+  return fine(
+    "database clock",
+    `${theirs.toISOString()}: this machine's is ${how} it. The database's decides what is due`,
+  );
+}
+
+export function judgeNodes(nodes: readonly NodeRecord[], now: Date): readonly Finding[] {
+  const about = "nodes";
+  const late = nodes.filter(({ isLate }) => isLate);
+  const living = nodes.length - late.length;
+  const shown = late
+    .slice(0, MOST_NAMES)
+    .map(({ name, seenAt }) => `${oneLine(name)} ${relativeTime(seenAt, now)}`);
+  const more = late.length > MOST_NAMES ? ` and ${late.length - MOST_NAMES} more` : "";
+  return [
+    fine(about, living === 0 ? "none runs" : `${counted(living, "node")} alive`),
+    ...(late.length === 0
+      ? []
+      : [
+          warning(about, `last seen ${shown.join(", ")}${more}: gone, stopped, or cut off from the database`),
+        ]),
+  ];
+}

@@ -1,0 +1,41 @@
+/** Connections for the command, and what to say when there are none: it never waits for long, and tells no password. */
+import { Client, type ClientConfig, Pool, type PoolConfig } from "pg";
+import { messageOf } from "../../errors.js";
+import { StateError } from "../../state/errors.js";
+import { DatabaseError, POOL_SETTINGS, type PostgresPool } from "../../state/postgres/database.js";
+import { type CliError, refusedError, usageError } from "../errors.js";
+import type { DatabaseAddress } from "./database-address.js";
+
+export type CommandPool = PostgresPool;
+
+export function commandPool({ url, connectMs }: DatabaseAddress, settings: PoolConfig = {}): CommandPool {
+  // Of the pool it would also limit how long a statement may wait for its turn.
+  class PatientClient extends Client {
+    constructor(config?: ClientConfig | string) {
+      super(typeof config === "object" ? { ...config, connectionTimeoutMillis: connectMs } : config);
+    }
+  }
+  return new Pool({
+    connectionString: url,
+    ...POOL_SETTINGS,
+    fallback_application_name: "rota",
+    Client: PatientClient,
+    ...settings,
+  });
+}
+
+/** What kept somebody from a database, in words that say which. */
+export function unreachable(name: string, error: unknown): CliError | StateError {
+  if (error instanceof DatabaseError) {
+    const { cause } = error;
+    return refusedError(`Could not use ${name}: ${reasonOf(cause)}`, cause);
+  }
+  if (!(error instanceof StateError)) return refusedError(`Could not use ${name}: ${reasonOf(error)}`, error);
+  return error.code === "INVALID_STATE" ? usageError(error.message, error) : error;
+}
+
+/** A host with several addresses is tried at each, and has an error for each. */
+function reasonOf(cause: unknown): string {
+  if (cause instanceof AggregateError) return cause.errors.map(messageOf).join(", ");
+  return messageOf(cause);
+}
