@@ -1,99 +1,198 @@
-/** How many slots a second are claimed and completed by one store, beside a bare claim loop on the same server. */
-import { cpus, platform, release } from "node:os";
-import { Client, Pool } from "pg";
-import { PostgresStore } from "../dist/state/postgres/index.js";
-import { startServer } from "./postgres/server.js";
+/**
+ * What PostgreSQL makes of Rota beside graphile-worker, pg-boss and bullmq: durable jobs a second, claims a second, how
+ * late cron schedules start. Every measurement runs in a process and on a database of its own, contenders in turn. Exits
+ * with 1 when a target is missed or could not be measured; `--quick` tries everything on a small scale, without targets;
+ * the names of parts (`jobs claims cron`) and of contenders run these only.
+ */
+import { execFileSync } from "node:child_process";
+import { cpus, loadavg, platform, release } from "node:os";
+import { median } from "./measure.js";
+import { CLAIMS, CRON, JOBS } from "./postgres/contenders.js";
+import { installPeers, peersNode, versionOf } from "./postgres/peers.js";
+import { Stage } from "./postgres/stage.js";
 
-const SLOTS = Number(process.argv[2] ?? 20_000);
-const BATCHES = [100, 1_000];
-const PER_AGENT = [1, 100];
+const PEERS = ["graphile-worker", "pg-boss", "bullmq", "ioredis", "pg"];
+const SETTINGS = [
+  "server_version",
+  "fsync",
+  "synchronous_commit",
+  "full_page_writes",
+  "wal_sync_method",
+  "shared_buffers",
+  "max_wal_size",
+  "autovacuum",
+];
+const isQuick = process.argv.includes("--quick");
+const SCALE = isQuick
+  ? { jobs: 2_000, warmUp: 200, rounds: 1, batch: 1_000, cron: 100, minutes: 1, cronRounds: 1 }
+  : { jobs: 20_000, warmUp: 2_000, rounds: 5, batch: 1_000, cron: 1_000, minutes: 2, cronRounds: 3 };
+/** Whose lateness has a target: they are measured as often as there are rounds, the others once. */
+const COMPARED = new Set(["rota", "bullmq, everysec"]);
+const failures = [];
 
-const seconds = async (act) => {
-  const before = performance.now();
-  await act();
-  return (performance.now() - before) / 1_000;
-};
-const perSecond = (count, time) => Math.round(count / time).toLocaleString("en");
-
-const server = await startServer();
+installPeers();
+const stage = new Stage();
+await stage.open();
 try {
-  console.log(`postgres: wall time of ${SLOTS} slots, one connection, durable commits`);
-  console.log(
-    `node ${process.versions.node}, ${platform()} ${release()}, ${cpus().length} × ${cpus()[0]?.model}`,
-  );
-  for (const batch of BATCHES) {
-    console.log(`bare loop, batch ${batch}: ${await bareLoop(server.url, batch)} claims/s`);
-    for (const size of PER_AGENT) await measureStore(batch, size);
-  }
+  await printEnvironment();
+  const parts = { jobs: compareJobs, claims: compareClaims, cron: compareCron };
+  for (const run of Object.values(asked(parts))) await run();
 } finally {
-  await server.stop();
+  await stage.close();
+}
+if (failures.length > 0) {
+  console.log(`\nmissed: ${failures.join("; ")}`);
+  if (!isQuick) process.exitCode = 1;
 }
 
-async function measureStore(batch, size) {
-  const pool = new Pool({ connectionString: server.url, max: 6 });
-  const store = new PostgresStore({ pool, schema: `bench_${batch}_${size}` });
-  await store.open();
-  const keys = Array.from({ length: SLOTS }, (_, i) => ({
-    agent: `agent-${Math.floor(i / size)}`,
-    schedule: `schedule-${i % size}`,
-    maxConcurrent: size,
-  }));
-  const defining = await seconds(() => store.define(keys));
-  const planning = await seconds(() =>
-    store.updateAll(keys, () => ({
-      next_run_at: "2026-01-01T00:00:00.000Z",
-      next_run_source: "baseline-interval",
-    })),
-  );
-  await pool.query(`analyze "bench_${batch}_${size}".schedules`);
-  const all = [];
-  const claiming = await seconds(async () => {
-    for (;;) {
-      const { claims } = await store.claimDue(batch);
-      if (claims.length === 0) break;
-      all.push(claims);
-    }
-  });
-  const completing = await seconds(async () => {
-    for (const claims of all)
-      await store.completeAll(
-        claims.map((claim) => ({
-          claim,
-          change: { last_run_at: "2026-01-01T00:00:00.000Z", failure_count: 0 },
-        })),
-      );
-  });
-  const count = all.flat().length;
+async function compareJobs() {
+  const { jobs, warmUp, rounds } = SCALE;
+  console.log(`\njobs: ${number(jobs)} no-op jobs that are due, in one process`);
+  const options = { count: jobs, warmUpCount: warmUp };
+  const best = await inTurns("jobs", JOBS, rounds, options);
+  atLeast("jobs a second, against graphile-worker", best.rota, best["graphile-worker"], 1);
+}
+
+async function compareClaims() {
+  const { jobs, warmUp, rounds, batch } = SCALE;
+  console.log(`\nclaims: ${number(jobs)} due slots, ${number(batch)} at a time, on one connection`);
+  const options = { count: jobs, warmUpCount: warmUp, batch };
+  const best = await inTurns("claims", CLAIMS, rounds, options);
+  const { "bare loop": bare, ...stores } = best;
+  for (const [name, store] of Object.entries(stores))
+    atLeast(`claims a second, ${name}, against the bare loop`, store, bare, 0.7);
+}
+
+/** The figures of each contender with the best of its settings, by its median. */
+async function inTurns(part, contenders, rounds, options) {
+  const all = Object.entries(asked(contenders))
+    .filter(([name, contender]) => isMeasurable(name, contender))
+    .flatMap(([name, contender]) =>
+      contender.settings.map((settings) => ({ name, contender, settings, results: [] })),
+    );
+  for (let round = 0; round < rounds; round++) {
+    const turn = round % all.length;
+    for (const entry of [...all.slice(turn), ...all.slice(0, turn)])
+      entry.results.push(await stage.measure(part, entry, options));
+    console.error(`  round ${round + 1} of ${rounds}`);
+  }
+  const best = {};
+  for (const entry of all) {
+    entry.perSecond = median(entry.results.map(({ perSecond }) => perSecond));
+    if (!(best[entry.name]?.perSecond >= entry.perSecond)) best[entry.name] = entry;
+  }
   console.log(
-    `store, batch ${batch}, ${size} schedules an agent: claim ${perSecond(count, claiming)}/s, ` +
-      `complete ${perSecond(count, completing)}/s (${count} slots; define ${defining.toFixed(2)} s, plan ${planning.toFixed(2)} s)`,
+    `  ${"".padEnd(22)} a second (each round)${" ".repeat(Math.max(1, rounds * 7 - 10))}µs of CPU a job: node, server`,
   );
-  await store.close();
-  await pool.end();
+  for (const entry of all) {
+    const { name, contender, settings, results, perSecond } = entry;
+    const each = results.map((result) => number(result.perSecond)).join(" ");
+    const marks = `${entry === best[name] ? "*" : " "} ${name.padEnd(22)}`;
+    console.log(
+      `${marks} ${number(perSecond).padStart(7)} (${each})  ${micros(results)}  ${textOf(settings)}`,
+    );
+    const missing = Math.max(...results.map((result) => result.missing));
+    if (missing !== 0) report(`${name}: missing`, missing, false, "0");
+    if (entry === best[name] && contender.why !== undefined)
+      console.log(`    ${contender.why}${fewer(contender)}\n    keeps ${contender.keeps}`);
+  }
+  return best;
 }
 
-/** The plain statement that every store of this kind is measured by. */
-async function bareLoop(connectionString, batch) {
-  const client = new Client({ connectionString });
-  await client.connect();
-  await client.query(`drop table if exists bare; create table bare (id bigint primary key, due_at timestamptz not null,
-    token text, owner text, lease_until timestamptz);
-    insert into bare select i, now() - interval '1 day' from generate_series(1, ${SLOTS}) i;
-    create index on bare (due_at, id) where token is null; analyze bare`);
-  let count = 0;
-  const time = await seconds(async () => {
-    for (;;) {
-      const { rowCount } = await client.query({
-        name: "bare",
-        text: `update bare set token = gen_random_uuid(), owner = 'me', lease_until = clock_timestamp() + interval '30 s'
-          where ctid = any(array(select ctid from bare where token is null and due_at <= clock_timestamp()
-            order by due_at, id limit $1 for update skip locked)) returning id, due_at, token`,
-        values: [batch],
-      });
-      if (rowCount === 0) break;
-      count += rowCount;
-    }
-  });
-  await client.end();
-  return perSecond(count, time);
+async function compareCron() {
+  const { cron, minutes, cronRounds } = SCALE;
+  console.log(`\ncron: ${number(cron)} schedules, each minute: how late their jobs start, in ms`);
+  const all = Object.entries(asked(CRON))
+    .filter(([name, contender]) => isMeasurable(name, contender))
+    .map(([name, contender]) => ({ name, contender, settings: contender.settings[0], results: [] }));
+  for (let round = 0; round < cronRounds; round++)
+    for (const entry of all)
+      if (round === 0 || COMPARED.has(entry.name))
+        entry.results.push(await stage.measure("cron", entry, { count: cron, minutes }));
+  const p99 = {};
+  for (const { name, contender, results, settings } of all) {
+    const rounds = results.map(({ lateness }) => percentiles(lateness));
+    p99[name] = median(rounds.map((each) => each.p99));
+    const each = rounds.map(({ p50, p99: most, max }) => `p50 ${p50} p99 ${most} max ${max}`).join(" | ");
+    const missing = results.reduce((sum, result) => sum + result.missing, 0);
+    console.log(
+      `  ${name.padEnd(22)} ${each}; ${missing} missing; ${micros(results)} µs  ${textOf(settings)}`,
+    );
+    console.log(`    ${contender.why}`);
+    if (name === "rota") report("starts missing", missing, missing === 0, "0");
+  }
+  const theirs = Math.min(p99["bullmq, everysec"] ?? Infinity, p99["bullmq on PostgreSQL"] ?? Infinity);
+  const ratio = p99.rota / theirs;
+  if (p99.rota !== undefined && theirs < Infinity)
+    report("p99, against bullmq's better", `1/${(1 / ratio).toFixed(1)}`, ratio <= 1 / 8, "at most 1/8");
+}
+
+/** Where it was not as many as the others had. */
+function fewer({ most = Infinity }) {
+  return most < SCALE.jobs ? `; ${number(most)} jobs only` : "";
+}
+
+function percentiles(lateness) {
+  const sorted = lateness.toSorted((a, b) => a - b);
+  const at = (share) => sorted[Math.ceil(sorted.length * share) - 1];
+  return { p50: at(0.5), p99: at(0.99), max: at(1) };
+}
+
+/** Those that are named in the arguments; all, when none is. */
+function asked(named) {
+  const entries = Object.entries(named);
+  const chosen = entries.filter(([name]) => process.argv.includes(name));
+  return Object.fromEntries(chosen.length === 0 ? entries : chosen);
+}
+
+/** Says so, once a part, when it is not. */
+function isMeasurable(name, { needs }) {
+  if (needs !== "redis" || stage.redis.url !== undefined) return true;
+  report(name, "not measured", false, `a Redis: ${stage.redis.reason}`);
+  return false;
+}
+
+async function printEnvironment() {
+  const version = execFileSync(peersNode(), ["--version"], { encoding: "utf8" }).trim();
+  const processors = cpus();
+  console.log(`PostgreSQL store: medians of ${SCALE.rounds} interleaved rounds; * the best of its settings`);
+  console.log(`node ${version} for all contenders, ${platform()} ${release()}`);
+  console.log(
+    `${processors.length} × ${processors[0]?.model ?? "unknown processor"}, load ${loadavg()[0].toFixed(1)}`,
+  );
+  console.log(PEERS.map((peer) => `${peer} ${versionOf(peer)}`).join(", "));
+  const rows = await stage.ask("select name, current_setting(name) as setting from pg_settings");
+  const shown = SETTINGS.map((name) => `${name} ${rows.find((row) => row.name === name).setting}`);
+  console.log(`PostgreSQL: ${shown.join(", ")}`);
+  const { url, version: redis, reason } = stage.redis;
+  console.log(url === undefined ? `no Redis: ${reason}` : `Redis ${redis}, append-only file`);
+}
+
+function micros(results) {
+  const cost = (key) => {
+    const known = results.map((result) => result[key]).filter((value) => value !== undefined);
+    return known.length === 0 ? "?" : median(known).toFixed(1);
+  };
+  return `${cost("nodeMicros")}, ${cost("serverMicros")}`;
+}
+
+function textOf(settings) {
+  return Object.entries(settings)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(", ");
+}
+
+function atLeast(what, mine, theirs, share) {
+  if (mine === undefined || theirs === undefined) return;
+  const ratio = mine.perSecond / theirs.perSecond;
+  report(what, ratio.toFixed(2), ratio >= share, `at least ${share}`);
+}
+
+function report(what, shown, isReached, target) {
+  console.log(`  ${isReached ? "ok  " : "MISS"} ${what}: ${shown} (${target})`);
+  if (!isReached) failures.push(what);
+}
+
+function number(value) {
+  return Math.round(value).toLocaleString("en");
 }
