@@ -64,7 +64,12 @@ describe("the programs in the documentation", () => {
       isolatedDeclarations: false,
       declaration: false,
       typeRoots: [join(root, "node_modules/@types")],
-      paths: { rota: source("index.ts"), "rota/config": source("config/index.ts") },
+      paths: {
+        rota: source("index.ts"),
+        "rota/config": source("config/index.ts"),
+        "rota/postgres": source("state/postgres/index.ts"),
+        pg: [join(root, "node_modules/@types/pg")],
+      },
     };
     writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
     writeFileSync(

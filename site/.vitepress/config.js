@@ -27,6 +27,7 @@ export default {
           page("Runtimes", "/runtimes"),
           page("Work sources", "/work-sources"),
           page("State and monitoring", "/state"),
+          page("Several machines", "/several-machines"),
           page("Embedding and testing", "/embedding"),
           page("Troubleshooting", "/troubleshooting"),
         ],
