@@ -12,8 +12,8 @@ export function programPath(name: string): string {
 }
 
 /** Looks until the condition holds; what ends a wait in vain is the test's own time limit. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await setTimeout(2);
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await setTimeout(2);
 }
 
 export class Child implements AsyncDisposable {

@@ -6,7 +6,7 @@ import { inject } from "vitest";
 import type { Agent } from "../../../src/index.js";
 import { migrate, PostgresStore } from "../../../src/state/postgres/index.js";
 import { type Child, Children } from "../child.js";
-import { findBreaches, type History, type Outage, standstills, takeoverMs } from "./oracle.js";
+import { findBreaches, type History, idleClaimsMs, type Outage, standstills, takeoverMs } from "./oracle.js";
 import { sharedPool, unmadeSchema } from "./schema.js";
 import { StateWatch } from "./state-watch.js";
 import { Witness } from "./witness.js";
@@ -196,6 +196,11 @@ export class Herd implements AsyncDisposable {
   /** What is broken, when all nodes have left. */
   async breaches(untilMs: number): Promise<string[]> {
     return findBreaches(await this.history(untilMs));
+  }
+
+  /** How long slots had to wait because nobody heard of their claims. */
+  async idleClaims(): Promise<number[]> {
+    return idleClaimsMs({ seen: this.watch.seen, runs: await this.witness.runs() });
   }
 
   /** How long the claims of nodes outlived them, beyond what the machine itself stood still. */

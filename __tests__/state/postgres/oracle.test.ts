@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JobRecord, ScheduleState } from "../../../src/index.js";
-import { findBreaches, type History, standstills, takeoverMs } from "./oracle.js";
+import { findBreaches, idleClaimsMs, type History, standstills, takeoverMs } from "./oracle.js";
 import type { SeenState } from "./state-watch.js";
 import type { Run } from "./witness.js";
 
@@ -232,5 +232,12 @@ describe("a standstill", () => {
     expect(standstills([...beats, ...others], 1_000)).toEqual([
       { node: "n1", beforeMs: 100, afterMs: 400, isStandstill: true },
     ]);
+  });
+});
+
+describe("the time of a claim without a job", () => {
+  it("is how long it was seen, and none where its job ran", () => {
+    const states = [...healthy.seen, seen(200, 300, claimed("j2", 200)), seen(310, 450, claimed("j2", 200))];
+    expect(idleClaimsMs({ seen: states, runs: healthy.runs })).toEqual([250]);
   });
 });

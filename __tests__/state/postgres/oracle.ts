@@ -254,6 +254,18 @@ export function takeoverMs(
   );
 }
 
+/** How long claims were seen under which no job ever ran: their slots had to wait for somebody to give them back. */
+export function idleClaimsMs({ seen, runs }: Pick<History, "seen" | "runs">): number[] {
+  const run = new Set(runs.map(({ jobId }) => jobId));
+  const held = new Map<string, { firstMs: number; lastMs: number }>();
+  for (const { state, firstMs, lastMs } of seen) {
+    const jobId = state.claim?.job_id;
+    if (jobId === undefined || run.has(jobId)) continue;
+    held.set(jobId, { firstMs: held.get(jobId)?.firstMs ?? firstMs, lastMs });
+  }
+  return Array.from(held.values(), ({ firstMs, lastMs }) => lastMs - firstMs);
+}
+
 /** How long a node rests between two signs of life. */
 const BEAT_MS = 50;
 

@@ -9,6 +9,8 @@ import { startServer, type TestServer } from "./server.js";
 
 export interface Troubled {
   readonly breaches: readonly string[];
+  /** How long slots had to wait because nobody heard of their claims. */
+  readonly idleClaims: readonly number[];
   readonly runs: number;
 }
 
@@ -36,7 +38,8 @@ async function calmed(herd: Herd, restMs = 1_000): Promise<Troubled> {
   const calmMs = await herd.witness.now();
   await herd.untilRuns(herd.nodes.length * 4, calmMs + restMs);
   await herd.leave();
-  return { breaches: await herd.breaches(calmMs), runs: (await herd.witness.runs()).length };
+  const breaches = await herd.breaches(calmMs);
+  return { breaches, idleClaims: await herd.idleClaims(), runs: (await herd.witness.runs()).length };
 }
 
 interface CrashableServer extends AsyncDisposable {
@@ -112,13 +115,12 @@ export async function runLostAnswers({
   agents,
 }: Load): Promise<Troubled & { readonly lost: number }> {
   await using proxy = await LosingProxy.to(inject("databaseUrl"));
-  // A claim whose answer is lost costs a lease.
-  await using herd = await Herd.make({ ...load(agents), leaseMs: 4_000, storeUrl: proxy.url });
+  // Longer than anybody waits here: a claim whose answer is lost must not cost its lease.
+  await using herd = await Herd.make({ ...load(agents), leaseMs: 30_000, storeUrl: proxy.url });
   await addNodes(herd, nodes);
   while (proxy.lost < times) {
     await setTimeout(100);
     proxy.loseNext();
   }
-  // What is claimed and unknown takes up the capacity of its agent until then.
-  return { ...(await calmed(herd, herd.leaseMs + 1_000)), lost: proxy.lost };
+  return { ...(await calmed(herd, 5_000)), lost: proxy.lost };
 }

@@ -5,7 +5,7 @@ import type { PostgresPool, QueryAnswer } from "../../../src/state/postgres/inde
 import { Heartbeat } from "../../../src/state/postgres/heartbeat.js";
 import type { Claim } from "../../../src/index.js";
 import { Children, until } from "../child.js";
-import { key, LEASE_MS, names, only, planAll, scene } from "./scene.js";
+import { key, names, only, planAll, scene } from "./scene.js";
 import { sharedPool } from "./schema.js";
 
 type Query = Parameters<PostgresPool["query"]>[0];
@@ -13,25 +13,42 @@ type Query = Parameters<PostgresPool["query"]>[0];
 /** A pool whose connection ends after a statement was carried out, and before its answer came. */
 interface LosingPool extends PostgresPool {
   isLosing: boolean;
+  /** Whether it ends while the statement is still under way. */
+  losesAtOnce: boolean;
+  /** The statement whose answer was lost. */
+  lost: Promise<unknown>;
   isAwayFor: (text: string) => boolean;
 }
 
 function losing(isLost: (text: string) => boolean): LosingPool {
   const pool: LosingPool = {
     isLosing: false,
+    losesAtOnce: false,
+    lost: Promise.resolve(),
     isAwayFor: () => false,
     connect: () => sharedPool().connect(),
     on: () => {},
     end: async () => {},
     async query(query: Query): Promise<QueryAnswer> {
       if (pool.isAwayFor(query.text)) throw new Error("connect ECONNREFUSED");
-      const answer = await sharedPool().query(query);
-      if (!pool.isLosing || !isLost(query.text)) return answer;
+      const answering = sharedPool().query(query);
+      if (!pool.isLosing || !isLost(query.text)) return answering;
       pool.isLosing = false;
+      pool.lost = answering;
+      if (!pool.losesAtOnce) await answering;
       throw new Error("Connection terminated unexpectedly");
     },
   };
   return pool;
+}
+
+/** How many statements wait for a lock in order to claim. */
+async function waitingFor(schema: string): Promise<number> {
+  const { rows } = await sharedPool().query(
+    "select from pg_stat_activity where wait_event_type = 'Lock' and position($1 in query) > 0",
+    [`"${schema}".claim_due`],
+  );
+  return rows.length;
 }
 
 describe("an answer that is lost after its statement was carried out", () => {
@@ -82,18 +99,60 @@ describe("an answer that is lost after its statement was carried out", () => {
     expect(await one.complete({ ...claim, token: "1" }, change)).toBe(false);
   });
 
-  it("costs a claim its lease, and then its slot is due as before", async () => {
-    const { node, clock } = scene();
+  it("costs a claim nothing: at the next look its slot is due as before", async () => {
+    const { node } = scene();
     const pool = losing((text) => text.includes("claim_due"));
     const one = await node({ pool });
     await planAll([one], ["a/x"]);
     const before = await one.read(key("a/x"));
     pool.isLosing = true;
     await expect(one.claimDue(10)).rejects.toMatchObject({ code: "STATE_DATABASE" });
-    await clock.advance(LEASE_MS);
     const { claims } = await one.claimDue(10);
     expect(names(claims)).toEqual(["a/x"]);
     expect(claims[0]?.slot.toISOString()).toBe(before.next_run_at);
+  });
+
+  it("costs a claim by hand nothing either", async () => {
+    const { node } = scene();
+    const pool = losing((text) => text.includes("claim_one"));
+    const one = await node({ pool });
+    await one.define([key("a/x")]);
+    pool.isLosing = true;
+    await expect(one.claim(key("a/x"))).rejects.toMatchObject({ code: "STATE_DATABASE" });
+    await one.claimDue(10);
+    expect(await one.claim(key("a/x"))).toMatchObject({ agent: "a", source: "manual" });
+  });
+
+  it("does not cost a claim that was heard of anything", async () => {
+    const { node } = scene();
+    const pool = losing((text) => text.includes("claim_due"));
+    const [one, two] = [await node({ pool }), await node()];
+    await planAll([one, two], ["a/x", "b/x"]);
+    const [held] = (await one.claimDue(1)).claims;
+    const [others] = (await two.claimDue(1)).claims;
+    pool.isLosing = true;
+    await expect(one.claimDue(10)).rejects.toMatchObject({ code: "STATE_DATABASE" });
+    expect((await one.claimDue(10)).claims).toEqual([]);
+    expect(await Promise.all([held && one.renew(held), others && two.renew(others)])).toEqual([true, true]);
+  });
+
+  it("is looked for as long as a lease lasts: the database may still be at work when it is lost", async () => {
+    const { node, schema } = scene();
+    const pool = losing((text) => text.includes("claim_due"));
+    const one = await node({ pool });
+    await planAll([one], ["a/x"]);
+    const holder = await sharedPool().connect();
+    await holder.query(`begin; select pg_advisory_xact_lock(hashtext('"${schema}"'), 3)`);
+    pool.isLosing = true;
+    pool.losesAtOnce = true;
+    await expect(one.claimDue(10)).rejects.toMatchObject({ code: "STATE_DATABASE" });
+    // Looks before it waits for the same lock, and is too early.
+    const early = one.claimDue(0);
+    await until(async () => (await waitingFor(schema)) === 2);
+    await holder.query("commit");
+    holder.release();
+    await Promise.all([pool.lost, early]);
+    expect(names((await one.claimDue(10)).claims)).toEqual(["a/x"]);
   });
 });
 

@@ -5,7 +5,7 @@
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import { GroupCommit } from "../group-commit.js";
-import type { Claim, ClaimRefusal, ClaimToken, DueSlots, ScheduleKey } from "../state-store.js";
+import type { Claim, ClaimRefusal, ClaimToken, ScheduleKey } from "../state-store.js";
 import { type ClaimAnswer, claimOf, readAnswer, readRefusal } from "./claim-answer.js";
 import { EndLost } from "./claim-operations.js";
 import { columnText, textOfColumn } from "./column-text.js";
@@ -16,6 +16,7 @@ import { NextDue } from "./next-due.js";
 import { keyColumns, msOf, readRow, ROW_COLUMNS, type StateRow } from "./state-row.js";
 import type { StateWriter } from "./state-writer.js";
 import type { StoreTime } from "./store-time.js";
+import { UnheardClaims } from "./unheard-claims.js";
 
 export interface ClaimDeskOptions {
   readonly database: Statements;
@@ -43,16 +44,23 @@ export class ClaimDesk {
   readonly #lease: string;
   readonly #left = new LeftSlots();
   readonly #next = new NextDue();
+  readonly #unheard: UnheardClaims;
 
   constructor(options: ClaimDeskOptions) {
     this.#options = options;
     this.#lease = `${options.leaseMs} milliseconds`;
+    this.#unheard = new UnheardClaims(options.leaseMs);
     // In turn with all that is written, or the two would wait for each other's rows.
     this.#renewals = new GroupCommit((batch) => options.writer.alone(() => this.#renewAll(batch)));
   }
 
   /** To be called by who acts alone. */
-  async claimDue(node: string, limit: number): Promise<DueSlots & { readonly latestChange: number }> {
+  claimDue(node: string, limit: number): Promise<ClaimAnswer> {
+    return this.#heard(() => this.#claimDue(node, limit));
+  }
+
+  async #claimDue(node: string, limit: number): Promise<ClaimAnswer> {
+    await this.#giveUnheardBack(node);
     const first = await this.#ask(node, limit, false);
     if (first.atMs !== undefined) return first;
     await this.#endExpired(node);
@@ -61,7 +69,11 @@ export class ClaimDesk {
   }
 
   /** To be called by who acts alone. */
-  async claim(node: string, key: ScheduleKey): Promise<Claim | ClaimRefusal> {
+  claim(node: string, key: ScheduleKey): Promise<Claim | ClaimRefusal> {
+    return this.#heard(() => this.#claim(node, key));
+  }
+
+  async #claim(node: string, key: ScheduleKey): Promise<Claim | ClaimRefusal> {
     const { database, time, writer } = this.#options;
     const { now, leaseNow } = time.parameters;
     const askedMs = time.monotonic();
@@ -76,9 +88,20 @@ export class ClaimDesk {
     const claim = row?.owner === node ? claimOf(row) : undefined;
     // Taken away before it could be read: who asked was not in time.
     if (row === undefined || claim === undefined || this.#isTooLate(askedMs)) return "already_running";
+    this.#unheard.noteHeard([claim]);
     writer.note([row]);
     if (time.isTheDatabases) time.heard(claim.claimedAt, askedMs);
     return claim;
+  }
+
+  /** Whoever asks for claims and hears nothing may have some all the same. */
+  async #heard<Answer>(asking: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await asking();
+    } catch (error) {
+      this.#unheard.noteLost(this.#options.time.monotonic());
+      throw error;
+    }
   }
 
   /** Renewals that are asked for at once share a statement. */
@@ -88,16 +111,34 @@ export class ClaimDesk {
     return renewal.isHeld;
   }
 
+  /** To be told of claims that have ended, whoever ended them. */
+  noteEnded(claims: Iterable<ClaimToken>): void {
+    this.#unheard.noteEnded(claims);
+  }
+
   /** Ends what this node holds, before it signs off. To be called by who acts alone. */
   async endOwn(node: string): Promise<void> {
+    const rows = await this.#rowsOf(node, []);
+    if (rows.length > 0) await this.endLost(undefined, rows, "its scheduler was closed");
+  }
+
+  /** The claims of which nobody was told: their slots are due as before. */
+  async #giveUnheardBack(node: string): Promise<void> {
+    if (!this.#unheard.mayExist(this.#options.time.monotonic())) return;
+    const rows = await this.#rowsOf(node, this.#unheard.heard);
+    if (rows.length > 0) await this.endLost(node, rows, "its claim was never heard of");
+  }
+
+  /** The claims of a node, but for some. */
+  async #rowsOf(node: string, exceptTokens: readonly string[]): Promise<readonly StateRow[]> {
     const { database } = this.#options;
     const rows = await database.query({
       text: `select ${ROW_COLUMNS} from ${database.schema}.states s join ${database.schema}.schedules n on n.id = s.id
-        where s.lease_until is not null and s.owner = $1`,
-      values: [node],
+        where s.lease_until is not null and s.owner = $1 and s.token <> all($2)`,
+      values: [node, exceptTokens],
       isText: true,
     });
-    if (rows.length > 0) await this.endLost(undefined, rows.map(readRow), "its scheduler was closed");
+    return rows.map(readRow);
   }
 
   async #endExpired(node: string): Promise<void> {
@@ -184,6 +225,7 @@ export class ClaimDesk {
     this.#next.noteLook({ atMs, hasLeft, hasLines, nextMs });
     // The process stood still: others may have them by now.
     if (this.#isTooLate(askedMs)) return { ...answer, claims: [], claimed: [] };
+    this.#unheard.noteHeard(claims);
     writer.note(answer.claimed);
     if (time.isTheDatabases) time.heard(new Date(atMs), askedMs);
     return answer;
@@ -191,7 +233,10 @@ export class ClaimDesk {
 
   #isTooLate(askedMs: number): boolean {
     const { time, leaseMs } = this.#options;
-    return time.monotonic() - askedMs >= leaseMs;
+    const nowMs = time.monotonic();
+    const isTooLate = nowMs - askedMs >= leaseMs;
+    if (isTooLate) this.#unheard.noteLost(nowMs);
+    return isTooLate;
   }
 
   async #renewAll(batch: readonly Renewal[]): Promise<void> {

@@ -275,7 +275,9 @@ export class PostgresStore implements StateStore {
     if (checked.length === 0) return [];
     const operation = new EndClaims(checked, toWrite, this.#writer.wasEnded);
     await this.#writer.commit({ keys: checked.map(({ claim }) => claim), operation, news: "none" });
-    return operation.requireDone();
+    const areHeld = operation.requireDone();
+    this.#desk.noteEnded(checked.map(({ claim }) => claim));
+    return areHeld;
   }
 
   /** A node plans for itself. What somebody else has changed, the nodes take account of. */
