@@ -79,4 +79,35 @@ describe("the record of a job that was cut off", () => {
     for (let checks = 0; checks < 3; checks++) await three.claimDue(10);
     expect(await three.jobs.get(claim.jobId)).toMatchObject({ status: "interrupted" });
   });
+
+  it("is left to a node that lives by a longer lease than who looks", async () => {
+    const { node, clock } = scene();
+    const one = await node({ leaseMs: 600_000 });
+    await planAll([one], ["a/x"]);
+    const { jobId: id } = only((await one.claimDue(10)).claims);
+    await one.jobs.start({ id, agent: "a", schedule: "x", trigger: "interval", started_at: START });
+    const two = await node({ leaseMs: 1_000 });
+    await clock.advance("1m");
+    await two.claimDue(10);
+    expect(await two.jobs.get(id)).toMatchObject({ status: "running" });
+    await clock.advance("10m");
+    await two.claimDue(10);
+    expect(await two.jobs.get(id)).toMatchObject({ status: "interrupted" });
+  });
+});
+
+describe("a node with longer leases than others", () => {
+  it("is not forgotten by them before twenty of its own have passed", async () => {
+    const { node, clock, schema } = scene();
+    await node({ nodeName: "slow", leaseMs: 600_000 });
+    const two = await node({ nodeName: "fast", leaseMs: 1_000 });
+    const listed = async (): Promise<unknown[]> => {
+      await two.claimDue(10);
+      return (await sharedPool().query(`select name from "${schema}".nodes order by id`)).rows;
+    };
+    await clock.advance("3h");
+    expect(await listed()).toEqual([{ name: "slow" }, { name: "fast" }]);
+    await clock.advance("30m");
+    expect(await listed()).toEqual([{ name: "fast" }]);
+  });
 });

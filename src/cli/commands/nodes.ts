@@ -24,7 +24,7 @@ export const nodesCommand: Command = {
   summary:
     "List the schedulers that share a database: since when, when last seen, and how many jobs each has.",
   details: [
-    "A node is late when it has given no sign of life for 30 s: it is gone, stopped, or cut off from the database. " +
+    "A node is late when it has given no sign of life for as long as its leases last (30 s, unless a program says otherwise): it is gone, stopped, or cut off from the database. " +
       "Others take over what it holds when its leases end, and it is forgotten after a while.",
   ],
   examples: [

@@ -102,13 +102,13 @@ function textOf(fields: Fields): string {
 }
 
 /** Those that run, as far as their records tell, and were opened by nodes that have shown no life for a whole lease. */
-export function selectOrphans(schema: string, leaseMs: number, leaseNow: string | null): Query {
+export function selectOrphans(schema: string, leaseNow: string | null): Query {
   return {
     name: `${schema}.orphans`,
     text: `select j.id from ${schema}.jobs j where j.status = 'running' and j.node is not null
-      and not exists (select from ${schema}.nodes n where n.id = j.node and n.seen_at > coalesce($1, clock_timestamp()) - $2::interval)
+      and not exists (select from ${schema}.nodes n where n.id = j.node and n.seen_at > coalesce($1, clock_timestamp()) - n.lease)
       limit 1000`,
-    values: [leaseNow, `${leaseMs} milliseconds`],
+    values: [leaseNow],
   };
 }
 

@@ -1,6 +1,5 @@
 /** The nodes that share a schema, for who looks from outside: who they are, and when each last showed that it lives. */
 import type { ScheduleKey } from "../state-store.js";
-import { DEFAULT_LEASE_MS } from "../store-base.js";
 import { columnText } from "./column-text.js";
 import type { Statements } from "./database.js";
 import { msOf } from "./state-row.js";
@@ -12,7 +11,7 @@ export interface NodeRecord {
   readonly startedAt: Date;
   /** Its last sign of life. */
   readonly seenAt: Date;
-  /** No sign of life for longer than a lease lasts by default: it is gone, cut off, or stopped. */
+  /** No sign of life for longer than its leases last: it is gone, cut off, or stopped. */
   readonly isLate: boolean;
   /** How many jobs it holds claims for. */
   readonly claimCount: number;
@@ -32,7 +31,7 @@ export async function listNodes(
 ): Promise<readonly NodeRecord[]> {
   const rows = await query({
     text: `select n.name, n.host, n.pid, n.started_at, n.seen_at,
-        n.seen_at < coalesce($4, clock_timestamp()) - $1::interval as is_late, coalesce(c.claims, 0)::int as claims
+        n.seen_at < coalesce($1, clock_timestamp()) - n.lease as is_late, coalesce(c.claims, 0)::int as claims
       from ${schema}.nodes n
       left join (select owner, count(*) as claims from ${schema}.states where lease_until is not null group by owner) as c
         on c.owner = n.id
@@ -40,10 +39,9 @@ export async function listNodes(
         and case when s.id < 8 * length(n.schedules) then get_bit(n.schedules, s.id) = 1 else false end)
       order by n.started_at, n.id`,
     values: [
-      `${DEFAULT_LEASE_MS} milliseconds`,
+      leaseNow,
       key === undefined ? null : columnText(key.agent),
       key === undefined ? null : columnText(key.schedule),
-      leaseNow,
     ],
   });
   return rows.map((row) => ({

@@ -5,6 +5,7 @@ import type { ScheduleDefinition, ScheduleKey } from "../state-store.js";
 import type { Statements } from "./database.js";
 import { DefinedSchedules } from "./defined-schedules.js";
 import {
+  type NodeDescription,
   prepareSchedules,
   type RegisteredNode,
   registerNode,
@@ -21,8 +22,7 @@ export interface NodeLifeOptions {
   readonly time: StoreTime;
   readonly jobs: Pick<PostgresJobLog, "closeOrphans">;
   readonly logger: Logger;
-  readonly leaseMs: number;
-  readonly nodeName: string | undefined;
+  readonly node: NodeDescription;
   readonly read: (keys: readonly ScheduleKey[]) => Promise<readonly StateRow[]>;
 }
 
@@ -44,39 +44,39 @@ export class NodeLife {
   }
 
   register(): Promise<RegisteredNode> {
-    const { database, nodeName, time } = this.#options;
-    return registerNode(database, nodeName, time.parameters.leaseNow);
+    const { database, node, time } = this.#options;
+    return registerNode(database, node, time.parameters.leaseNow);
   }
 
   /** Says what it may run, in place of all said before, and answers the rows of that in the same order. */
-  async define(node: string, definitions: readonly ScheduleDefinition[]): Promise<readonly StateRow[]> {
+  async define(id: string, definitions: readonly ScheduleDefinition[]): Promise<readonly StateRow[]> {
     const { database, read } = this.#options;
     await prepareSchedules(database, definitions);
     const rows = await read(definitions);
     const defined = new DefinedSchedules(rows);
-    await writeDefinitions(database, node, defined.ids);
+    await writeDefinitions(database, id, defined.ids);
     this.#defined = defined;
     return rows;
   }
 
   /** Shows that it lives, where no heart beats: by a clock that only its owner moves. */
-  async liveByGivenClock(node: string): Promise<void> {
-    const { time, leaseMs } = this.#options;
+  async liveByGivenClock(id: string): Promise<void> {
+    const { time, node } = this.#options;
     const nowMs = time.monotonic();
-    if (time.isTheDatabases || nowMs < this.#livedMs + leaseMs / SIGNS_IN_A_LEASE) return;
+    if (time.isTheDatabases || nowMs < this.#livedMs + node.leaseMs / SIGNS_IN_A_LEASE) return;
     this.#livedMs = nowMs;
-    await this.live(node);
+    await this.live(id);
   }
 
-  async live(node: string): Promise<void> {
-    const { database, time, jobs, logger, leaseMs, nodeName } = this.#options;
+  async live(id: string): Promise<void> {
+    const { database, time, jobs, logger, node } = this.#options;
     const { leaseNow } = time.parameters;
-    if (!(await showLife(database, node, leaseMs, leaseNow))) {
-      await returnNode(database, node, nodeName, leaseNow);
-      await writeDefinitions(database, node, this.#defined.ids);
+    if (!(await showLife(database, id, leaseNow))) {
+      await returnNode(database, id, node, leaseNow);
+      await writeDefinitions(database, id, this.#defined.ids);
     }
     try {
-      await jobs.closeOrphans(leaseMs, leaseNow);
+      await jobs.closeOrphans(leaseNow);
     } catch (error) {
       logger.warn(`Could not close the jobs of nodes that are gone: ${messageOf(error)}`);
     }

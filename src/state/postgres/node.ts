@@ -12,20 +12,26 @@ export interface RegisteredNode {
   readonly latestChange: number;
 }
 
-/** Nodes that have shown no sign of life for so many leases are forgotten. */
+/** Nodes that have shown no sign of life for so many of their leases are forgotten. */
 const LEASES_UNTIL_FORGOTTEN = 20;
+
+/** What a node says of itself. */
+export interface NodeDescription {
+  /** @default the host's name and the process id */
+  readonly name: string | undefined;
+  readonly leaseMs: number;
+}
 
 export async function registerNode(
   { schema, query }: Statements,
-  name: string | undefined,
+  node: NodeDescription,
   leaseNow: string | null,
 ): Promise<RegisteredNode> {
-  const host = hostname();
   const [row] = await query({
-    text: `insert into ${schema}.nodes (name, host, pid, started_at, seen_at)
-      values ($1, $2, $3, clock_timestamp(), coalesce($4, clock_timestamp())) returning id, date_part('epoch', clock_timestamp()) * 1000 as now,
+    text: `insert into ${schema}.nodes (name, host, pid, lease, started_at, seen_at)
+      values ($1, $2, $3, $4, clock_timestamp(), coalesce($5, clock_timestamp())) returning id, date_part('epoch', clock_timestamp()) * 1000 as now,
         coalesce((select max(c.id) from ${schema}.changes c), 0) as latest_change`,
-    values: [name ?? `${host}:${process.pid}`, host, process.pid, leaseNow],
+    values: [...columnsOf(node), leaseNow],
   });
   return {
     id: String(row?.["id"]),
@@ -37,8 +43,7 @@ export async function registerNode(
 /** A sign of life, in which nodes that gave none for long are forgotten. `false`: this one was forgotten itself. */
 export async function showLife(
   { schema, query }: Statements,
-  node: string,
-  leaseMs: number,
+  id: string,
   leaseNow: string | null,
 ): Promise<boolean> {
   const rows = await query({
@@ -46,9 +51,10 @@ export async function showLife(
     text: `with outdated as (
         delete from ${schema}.receipts where made_at < clock_timestamp() - interval '10 minutes'
       ), forgotten as (
-        delete from ${schema}.nodes where seen_at < coalesce($3, clock_timestamp()) - $2::interval and id <> $1)
-      update ${schema}.nodes set seen_at = coalesce($3, clock_timestamp()) where id = $1 returning id`,
-    values: [node, `${LEASES_UNTIL_FORGOTTEN * leaseMs} milliseconds`, leaseNow],
+        delete from ${schema}.nodes
+        where seen_at < coalesce($2, clock_timestamp()) - ${LEASES_UNTIL_FORGOTTEN} * lease and id <> $1)
+      update ${schema}.nodes set seen_at = coalesce($2, clock_timestamp()) where id = $1 returning id`,
+    values: [id, leaseNow],
   });
   return rows.length > 0;
 }
@@ -56,16 +62,21 @@ export async function showLife(
 /** Brings back a node that was forgotten while it stood still, under the id that its claims name. */
 export async function returnNode(
   { schema, query }: Statements,
-  node: string,
-  name: string | undefined,
+  id: string,
+  node: NodeDescription,
   leaseNow: string | null,
 ): Promise<void> {
-  const host = hostname();
   await query({
-    text: `insert into ${schema}.nodes (id, name, host, pid, started_at, seen_at) overriding system value
-      values ($1, $2, $3, $4, clock_timestamp(), coalesce($5, clock_timestamp())) on conflict do nothing`,
-    values: [node, name ?? `${host}:${process.pid}`, host, process.pid, leaseNow],
+    text: `insert into ${schema}.nodes (id, name, host, pid, lease, started_at, seen_at) overriding system value
+      values ($1, $2, $3, $4, $5, clock_timestamp(), coalesce($6, clock_timestamp())) on conflict do nothing`,
+    values: [id, ...columnsOf(node), leaseNow],
   });
+}
+
+/** Name, host, process and lease. */
+function columnsOf({ name, leaseMs }: NodeDescription): unknown[] {
+  const host = hostname();
+  return [name ?? `${host}:${process.pid}`, host, process.pid, `${leaseMs} milliseconds`];
 }
 
 /** What it may run goes with it. */

@@ -175,10 +175,10 @@ export class PostgresJobLog implements JobLog {
     await database.query(presumeEnds(database.schema, ends));
   }
 
-  /** Closes what was left open by nodes that have not been seen for a whole lease: nobody else will. */
-  async closeOrphans(leaseMs: number, leaseNow: string | null): Promise<void> {
+  /** Closes what was left open by nodes that have not been seen for a whole lease of theirs: nobody else will. */
+  async closeOrphans(leaseNow: string | null): Promise<void> {
     const { database } = this.#options;
-    const orphans = await database.query(selectOrphans(database.schema, leaseMs, leaseNow));
+    const orphans = await database.query(selectOrphans(database.schema, leaseNow));
     const ids = orphans.map(({ id }) => String(id));
     await this.presumeInterrupted(ids, "the process that ran the job ended");
   }

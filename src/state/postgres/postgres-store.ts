@@ -103,9 +103,9 @@ export class PostgresStore implements StateStore {
     const writer = new StateWriter(database, node, (dueMs, hasEnded) => this.#desk.noteDue(dueMs, hasEnded));
     this.#writer = writer;
     const { jobs } = this;
-    const { nodeName } = options;
+    const self = { name: options.nodeName, leaseMs };
     const read = (keys: readonly ScheduleKey[]): ReturnType<StateWriter["read"]> => writer.read(keys);
-    this.#life = new NodeLife({ database, time, jobs, logger, leaseMs, nodeName, read });
+    this.#life = new NodeLife({ database, time, jobs, logger, node: self, read });
     this.#desk = new ClaimDesk({
       database,
       writer,

@@ -10,6 +10,8 @@ create table ${schema}.nodes (
   pid integer not null,
   started_at timestamptz not null,
   seen_at timestamptz not null,
+  -- How long its claims last: it shows that it lives several times in a lease.
+  lease interval not null,
   -- Which schedules it may run: the bit at the place of their ids.
   schedules bytea not null default ''
 );
