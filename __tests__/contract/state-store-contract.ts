@@ -68,6 +68,14 @@ export function describeStateStore(kind: string, make: MakeStore): void {
 
   const at = (time: string): string => `2026-03-01T${time}.000Z`;
 
+  describe(`the lease of a ${kind}`, () => {
+    it.each([0, 99, -1, Number.NaN, Infinity])("cannot be %d ms", (leaseMs) => {
+      expect(() => make({ leaseMs })).toThrow(
+        `Invalid leaseMs ${leaseMs}: expected a number of milliseconds from 100.`,
+      );
+    });
+  });
+
   describe(`the states of a ${kind}`, () => {
     it("are the defaults for a schedule that never ran", async () => {
       const { store } = await openStore();

@@ -21,7 +21,7 @@ import { type DocumentChange, StateFile } from "./file/state-file.js";
 import type { OutsideChange, ScheduleKey } from "./state-store.js";
 import { StoreClock } from "./store-clock.js";
 import type { StateOperation } from "./state-operation.js";
-import { DEFAULT_LEASE_MS, StoreBase } from "./store-base.js";
+import { StoreBase } from "./store-base.js";
 
 export interface FileStoreOptions {
   /** Made if it is missing, for its owner only. */
@@ -89,12 +89,12 @@ export class FileStore extends StoreBase {
   #closing: Promise<void> | undefined;
 
   constructor(options: FileStoreOptions, world: FileStoreWorld = {}) {
-    const { logger = processLogger, leaseMs = DEFAULT_LEASE_MS } = options;
+    const { logger = processLogger } = options;
     const clock = new StoreClock(options.clock);
     // The same place, wherever the process goes.
     const stateDir = resolve(options.stateDir);
     const { disk = nodeDisk, realClock = systemClock } = world;
-    super({ clock, logger, leaseMs });
+    super({ clock, logger, leaseMs: options.leaseMs });
     this.#clock = clock;
     this.#stateDir = stateDir;
     this.#disk = disk;

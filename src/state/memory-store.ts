@@ -10,7 +10,7 @@ import type { ScheduleState, ScheduleStatePatch } from "./schedule-state.js";
 import type { ScheduleKey } from "./state-store.js";
 import { StoreClock } from "./store-clock.js";
 import type { StateDraft, StateOperation } from "./state-operation.js";
-import { DEFAULT_LEASE_MS, StoreBase } from "./store-base.js";
+import { StoreBase } from "./store-base.js";
 
 export interface MemoryStoreOptions {
   /** @default that of who opens it, else the system's */
@@ -28,7 +28,7 @@ export class MemoryStore extends StoreBase {
   readonly #states = new Map<string, Map<string, Partial<ScheduleState>>>();
   #isOpen = false;
 
-  constructor({ clock: given, leaseMs = DEFAULT_LEASE_MS }: MemoryStoreOptions = {}) {
+  constructor({ clock: given, leaseMs }: MemoryStoreOptions = {}) {
     const clock = new StoreClock(given);
     super({ clock, leaseMs, logger: processLogger });
     this.#clock = clock;

@@ -13,6 +13,7 @@ import { completion, givenBack, seenState } from "./claim-rules.js";
 import { invalidState, StateLockedError } from "./errors.js";
 import { JobIds } from "./jobs/job-id.js";
 import type { JobLog } from "./jobs/job-log.js";
+import { leaseLength } from "./lease-length.js";
 import type { ScheduleState } from "./schedule-state.js";
 import {
   ChangeOperation,
@@ -46,11 +47,8 @@ import type { StoreClock } from "./store-clock.js";
 export interface StoreBaseOptions {
   readonly clock: StoreClock;
   readonly logger: Logger;
-  readonly leaseMs: number;
+  readonly leaseMs?: number | undefined;
 }
-
-/** How long a claim lasts that is not renewed. */
-export const DEFAULT_LEASE_MS = 30_000;
 
 export abstract class StoreBase implements StateStore {
   abstract readonly jobs: JobLog;
@@ -61,12 +59,12 @@ export abstract class StoreBase implements StateStore {
   readonly #listeners: OutsideListeners;
 
   constructor({ clock, logger, leaseMs }: StoreBaseOptions) {
-    this.leaseMs = leaseMs;
+    this.leaseMs = leaseLength(leaseMs);
     this.#clock = clock;
     this.#logger = logger;
     this.#listeners = new OutsideListeners(logger);
     const ids = new JobIds(systemRandom);
-    this.#book = new ClaimBook(clock, leaseMs, (at) => ids.next(at));
+    this.#book = new ClaimBook(clock, this.leaseMs, (at) => ids.next(at));
   }
 
   abstract open(clock?: Clock): Promise<void>;

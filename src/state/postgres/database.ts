@@ -46,6 +46,8 @@ export interface PostgresPool {
   /** Of a connection that is about to be handed out. */
   on(event: "acquire", listener: (client: PostgresClient) => void): unknown;
   end(): Promise<void>;
+  /** As they were given to it. */
+  readonly options?: { readonly max?: number | undefined } | undefined;
 }
 
 /** Where statements go. */
@@ -75,6 +77,8 @@ const heardPools = new WeakSet<PostgresPool>();
 const heardClients = new WeakSet<PostgresClient>();
 /** State, jobs, the heartbeat and the listener may be under way at once. */
 const MOST_CONNECTIONS = 6;
+/** The listener keeps one for itself. */
+const FEWEST_CONNECTIONS = 2;
 /** Of every pool that is made here. */
 export const POOL_SETTINGS: Readonly<PoolConfig> = {
   max: MOST_CONNECTIONS,
@@ -103,6 +107,11 @@ export class Database implements Statements {
     if (!SCHEMA_NAME.test(schema))
       throw invalidState(
         `Invalid schema ${quote(schema)}: expected up to 63 letters, digits and underscores, no digit first.`,
+      );
+    if (pool?.options?.max !== undefined && pool.options.max < FEWEST_CONNECTIONS)
+      throw invalidState(
+        `The pool has room for ${pool.options.max} connection: a PostgresStore needs ${FEWEST_CONNECTIONS} at least, ` +
+          "one of them to hear what others change.",
       );
     this.#options = options;
     this.schemaName = schema;

@@ -1,5 +1,7 @@
 /** This scheduler among those that share a schema: it is registered while its store is open, and gone from then on. */
 import { hostname } from "node:os";
+import { quote } from "../../errors.js";
+import { invalidState } from "../errors.js";
 import type { ScheduleDefinition } from "../state-store.js";
 import type { Statements } from "./database.js";
 import { keyColumns, msOf } from "./state-row.js";
@@ -71,6 +73,12 @@ export async function returnNode(
       values ($1, $2, $3, $4, $5, clock_timestamp(), coalesce($6, clock_timestamp())) on conflict do nothing`,
     values: [id, ...columnsOf(node), leaseNow],
   });
+}
+
+/** Throws when it is no name to know a node by. */
+export function checkedNodeName(name: string | undefined): string | undefined {
+  if (name === undefined || (typeof name === "string" && /^(?=.*\S)[^\0]+$/s.test(name))) return name;
+  throw invalidState(`Invalid nodeName ${quote(name)}: expected a text that others can tell it by.`);
 }
 
 /** Name, host, process and lease. */

@@ -8,6 +8,7 @@ import { type Logger, processLogger } from "../../logger.js";
 import { checkDefinition, checkKey, checkName } from "../check-schedule.js";
 import { completion, givenBack } from "../claim-rules.js";
 import { invalidState, StateError } from "../errors.js";
+import { leaseLength } from "../lease-length.js";
 import { OutsideListeners } from "../outside-listeners.js";
 import { SCHEDULE_KEYS, type ScheduleState } from "../schedule-state.js";
 import { ChangeOperation, checkedChange, decisionBy, type PatchRule } from "../state-operation.js";
@@ -24,7 +25,6 @@ import type {
   ScheduleKey,
   StateStore,
 } from "../state-store.js";
-import { DEFAULT_LEASE_MS } from "../store-base.js";
 import { wholeState } from "../whole-state.js";
 import { ChangeFeed } from "./change-feed.js";
 import { ClaimDesk } from "./claim-desk.js";
@@ -33,7 +33,7 @@ import { Database, type PostgresPool } from "./database.js";
 import { readStates } from "./fleet-rows.js";
 import { Heartbeat } from "./heartbeat.js";
 import { migrateDatabase } from "./migrate.js";
-import { signOff } from "./node.js";
+import { checkedNodeName, signOff } from "./node.js";
 import { NodeLife } from "./node-life.js";
 import { PostgresJobLog } from "./postgres-job-log.js";
 import { type News, StateWriter } from "./state-writer.js";
@@ -85,7 +85,8 @@ export class PostgresStore implements StateStore {
   #heartbeat: Heartbeat | undefined;
 
   constructor(options: PostgresStoreOptions) {
-    const { connectionString, pool, schema = "rota", leaseMs = DEFAULT_LEASE_MS, clock } = options;
+    const { connectionString, pool, schema = "rota", clock } = options;
+    const leaseMs = leaseLength(options.leaseMs);
     const logger = options.logger ?? processLogger;
     this.leaseMs = leaseMs;
     this.#logger = logger;
@@ -103,7 +104,7 @@ export class PostgresStore implements StateStore {
     const writer = new StateWriter(database, node, (dueMs, hasEnded) => this.#desk.noteDue(dueMs, hasEnded));
     this.#writer = writer;
     const { jobs } = this;
-    const self = { name: options.nodeName, leaseMs };
+    const self = { name: checkedNodeName(options.nodeName), leaseMs };
     const read = (keys: readonly ScheduleKey[]): ReturnType<StateWriter["read"]> => writer.read(keys);
     this.#life = new NodeLife({ database, time, jobs, logger, node: self, read });
     this.#desk = new ClaimDesk({

@@ -1,0 +1,37 @@
+import { Pool } from "pg";
+import { describe, expect, it } from "vitest";
+import { PostgresStore, type PostgresStoreOptions } from "../../../src/state/postgres/index.js";
+import { sharedPool } from "./schema.js";
+
+describe("a PostgresStore", () => {
+  it.each<[what: string, options: PostgresStoreOptions, message: string]>([
+    ["no database", {}, "A PostgresStore needs a connectionString or a pool, and not both."],
+    [
+      "two databases",
+      { connectionString: "postgres://h/d", pool: sharedPool() },
+      "A PostgresStore needs a connectionString or a pool, and not both.",
+    ],
+    [
+      "a pool of one connection",
+      { pool: new Pool({ max: 1 }) },
+      "The pool has room for 1 connection: a PostgresStore needs 2 at least, one of them to hear what others change.",
+    ],
+    [
+      "a schema that no text can hold",
+      { pool: sharedPool(), schema: "a-b" },
+      'Invalid schema "a-b": expected up to 63 letters, digits and underscores, no digit first.',
+    ],
+    [
+      "a name that shows nothing",
+      { pool: sharedPool(), nodeName: " " },
+      'Invalid nodeName " ": expected a text that others can tell it by.',
+    ],
+    [
+      "a name that no column can hold",
+      { pool: sharedPool(), nodeName: "a\0" },
+      'Invalid nodeName "a\\u0000": expected a text that others can tell it by.',
+    ],
+  ])("refuses %s when it is made", (_, options, message) => {
+    expect(() => new PostgresStore(options)).toThrow(message);
+  });
+});
