@@ -45,8 +45,15 @@ export function numberedJobId(startedAt: Date, number: number): string {
   return jobId(startedAt, ((number % IDS_A_DAY) * STEP) % IDS_A_DAY);
 }
 
+/** In two halves: the text of a number that is no small one takes several times as long. */
+const HALF = 36 ** (SUFFIX_LENGTH / 2);
+
 function jobId(startedAt: Date, drawn: number): string {
-  return `job-${dayOf(startedAt)}-${drawn.toString(36).padStart(SUFFIX_LENGTH, "0")}`;
+  return `job-${dayOf(startedAt)}-${halfText(Math.floor(drawn / HALF))}${halfText(drawn % HALF)}`;
+}
+
+function halfText(half: number): string {
+  return half.toString(36).padStart(SUFFIX_LENGTH / 2, "0");
 }
 
 /** The day in an id; `undefined` for a text that is no id. */

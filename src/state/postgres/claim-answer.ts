@@ -4,7 +4,8 @@ import { isoTimeMs } from "../../iso-time.js";
 import type { ScheduleFields } from "../check-schedule.js";
 import type { Claim, ClaimRefusal, ScheduleKey, SkippedSlot } from "../state-store.js";
 import { wholeState } from "../whole-state.js";
-import { claimedRow, documentOf, msOf, type StateRow } from "./state-row.js";
+import { listOf } from "./column-text.js";
+import { claimedRow, documentsOf, msOf, type StateRow } from "./state-row.js";
 
 export interface ClaimAnswer {
   /** The oldest slot first. */
@@ -24,6 +25,7 @@ export interface ClaimAnswer {
 
 interface Found {
   readonly row: StateRow;
+  readonly claim: Claim;
   readonly dueMs: number;
 }
 
@@ -35,39 +37,65 @@ export interface ClaimQuestion {
   readonly leftMs: number | undefined;
 }
 
-export function readAnswer(
-  answer: readonly Fields[],
-  { node, keyOf, leftMs = -Infinity }: ClaimQuestion,
-): ClaimAnswer {
-  const looked = answer.at(-1);
-  const atMs = looked?.["kind"] === "l" ? msOf(looked["seen"]) : undefined;
-  const found: Found[] = [];
-  const skipped: SkippedSlot[] = [];
-  for (const fields of answer) {
-    const key = keyOf(Number(fields["id"]));
-    if (key === undefined) continue;
-    if (fields["kind"] === "c") {
-      const row = claimedRow(key, fields, atMs ?? 0, node);
-      found.push({ row, dueMs: dueOf(row.state, fields) });
-    } else if (fields["kind"] === "w") {
-      const state = documentOf(fields["state"]);
-      // What was left before for want of room has been waiting since then.
-      const isNew = msOf(fields["seen"]) === atMs && dueOf(state, fields) > leftMs;
-      if (isNew) skipped.push(skipOf(key, state, fields));
-    }
-  }
-  found.sort(byAge);
+/** The one row that `claim_due` answers with, all of it as text. */
+export function readAnswer(answer: Fields, question: ClaimQuestion): ClaimAnswer {
+  const atMs = msOf(answer["at_ms"]);
+  const found = atMs === undefined ? [] : foundIn(answer, atMs, question).toSorted(byAge);
   return {
-    claims: found.flatMap(
-      ({ row, dueMs }) => claimOf(row, row.seenMs ?? (dueMs <= leftMs ? leftMs : undefined)) ?? [],
-    ),
+    claims: found.map(({ claim }) => claim),
     claimed: found.map(({ row }) => row),
-    skipped: skipped.toSorted((a, b) => a.slot.getTime() - b.slot.getTime()),
+    skipped: skippedIn(answer, atMs, question).toSorted((a, b) => a.slot.getTime() - b.slot.getTime()),
     atMs,
-    nextMs: msOf(looked?.["slot"]),
-    hasLines: looked?.["version"] === "1",
-    latestChange: Number(looked?.["id"] ?? 0),
+    nextMs: msOf(answer["next_ms"]),
+    hasLines: answer["has_lines"] === "t",
+    latestChange: Number(answer["latest_change"] ?? 0),
   };
+}
+
+function foundIn(
+  answer: Fields,
+  atMs: number,
+  { node, keyOf, leftMs = -Infinity }: ClaimQuestion,
+): readonly Found[] {
+  const documents = documentsOf(answer["states"]);
+  const [versions, tokens] = [listOf(answer["versions"]), listOf(answer["tokens"])];
+  const [slots, seen] = [listOf(answer["slots"]), listOf(answer["seen"])];
+  const found: Found[] = [];
+  for (const [index, id] of listOf(answer["ids"]).entries()) {
+    const key = keyOf(Number(id));
+    const document = documents[index];
+    const token = tokens[index];
+    if (key === undefined || document === undefined || token === undefined) continue;
+    const slotMs = Number(slots[index]);
+    const dueMs = dueOf(document, slotMs);
+    const seenMs = timeOf(seen[index]) ?? (dueMs <= leftMs ? leftMs : undefined);
+    const facts = { id: Number(id), version: Number(versions[index]), token, slotMs, claimedMs: atMs };
+    const row = claimedRow(key, document, { ...facts, seenMs, owner: node });
+    const claim = claimOf(row, seenMs);
+    if (claim !== undefined) found.push({ row, claim, dueMs });
+  }
+  return found;
+}
+
+function skippedIn(
+  answer: Fields,
+  atMs: number | undefined,
+  { keyOf, leftMs = -Infinity }: ClaimQuestion,
+): readonly SkippedSlot[] {
+  const documents = documentsOf(answer["lined_states"]);
+  const [slots, seen] = [listOf(answer["lined_slots"]), listOf(answer["lined_seen"])];
+  const skipped: SkippedSlot[] = [];
+  for (const [index, id] of listOf(answer["lined_ids"]).entries()) {
+    const key = keyOf(Number(id));
+    const document = documents[index];
+    if (key === undefined || document === undefined) continue;
+    const slotMs = Number(slots[index]);
+    // What was left before for want of room has been waiting since then.
+    if (timeOf(seen[index]) !== atMs || dueOf(document, slotMs) <= leftMs) continue;
+    const source = document.next_run_source ?? undefined;
+    skipped.push({ ...key, slot: new Date(slotMs), source, reason: "at_capacity" });
+  }
+  return skipped;
 }
 
 /** The claim of a row that has one, and when its slot was first seen, if that was before. */
@@ -97,14 +125,11 @@ export function readRefusal(answer: unknown): ClaimRefusal | undefined {
     : undefined;
 }
 
-function skipOf({ agent, schedule }: ScheduleKey, state: ScheduleFields, row: Fields): SkippedSlot {
-  const slot = new Date(msOf(row["slot"]) ?? 0);
-  const source = state.next_run_source ?? undefined;
-  return { agent, schedule, slot, source, reason: "at_capacity" };
+function timeOf(text: string | undefined): number | undefined {
+  return text === undefined || text === "NULL" ? undefined : Number(text);
 }
 
-function dueOf({ paused_until }: ScheduleFields, { slot }: Fields): number {
-  const slotMs = msOf(slot) ?? 0;
+function dueOf({ paused_until }: ScheduleFields, slotMs: number): number {
   return paused_until == null ? slotMs : Math.max(slotMs, isoTimeMs(paused_until) ?? 0);
 }
 

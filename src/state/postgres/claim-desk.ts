@@ -202,7 +202,7 @@ export class ClaimDesk {
     const most = Math.floor(Math.min(limit, MOST_CLAIMS));
     const askedMs = time.monotonic();
     const marking = this.#left.toMark(askedMs);
-    const rows = await database.query({
+    const [row = {}] = await database.query({
       name: `${database.schema}.claim_due`,
       text: `select * from ${database.schema}.claim_due($1, $2, $3, $4, $5, $6, $7, $8)`,
       values: [
@@ -217,7 +217,7 @@ export class ClaimDesk {
       ],
       isText: true,
     });
-    const answer = readAnswer(rows, { node, keyOf, leftMs: this.#left.leftMs });
+    const answer = readAnswer(row, { node, keyOf, leftMs: this.#left.leftMs });
     const { atMs, claims, hasLines, nextMs } = answer;
     if (atMs === undefined) return answer;
     const hasLeft = claims.length >= most;

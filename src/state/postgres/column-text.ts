@@ -33,3 +33,8 @@ export function lines(parameter: string): string {
 export function numbersOf(numbers: readonly (number | null | undefined)[]): string {
   return `{${numbers.map((number) => number ?? "null").join(",")}}`;
 }
+
+/** What stands in an array of numbers, as the database writes it; nothing where there is none. */
+export function listOf(array: unknown): readonly string[] {
+  return typeof array === "string" && array.length > "{}".length ? array.slice(1, -1).split(",") : [];
+}

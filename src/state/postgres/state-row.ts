@@ -55,30 +55,40 @@ export function readRow(row: Fields): StateRow {
   };
 }
 
-/** The row of a claim that was made just now, of which only what is new has been told. */
+/** What is known of a claim that was made just now, besides the state that it was made on. */
+export interface ClaimFacts {
+  readonly id: number;
+  readonly version: number;
+  readonly token: string;
+  readonly slotMs: number;
+  readonly claimedMs: number;
+  readonly seenMs: number | undefined;
+  readonly owner: string;
+}
+
+/** The row of such a claim. The document becomes part of it. */
 export function claimedRow(
-  key: ScheduleKey,
-  { id, version, token, seen, slot, state }: Fields,
-  claimedMs: number,
-  owner: string,
+  { agent, schedule }: ScheduleKey,
+  document: ScheduleFields,
+  { id, version, token, slotMs, claimedMs, seenMs, owner }: ClaimFacts,
 ): StateRow {
-  const document = documentOf(state);
-  const claim = storedClaim({ token: String(token), claimedMs }, msOf(slot), document.next_run_source);
-  return {
-    agent: key.agent,
-    schedule: key.schedule,
-    id: Number(id),
-    version: Number(version),
-    state: withClaim(document, claim),
-    owner,
-    seenMs: msOf(seen),
-  };
+  const claim = storedClaim({ token, claimedMs }, slotMs, document.next_run_source);
+  return { agent, schedule, id, version, state: withClaim(document, claim), owner, seenMs };
 }
 
 /** What no state can be resets this one schedule, and its claim stays fenced by its token. */
-export function documentOf(text: unknown): ScheduleFields {
-  if (typeof text !== "string") return NO_FIELDS;
-  const fields: unknown = JSON.parse(text);
+function documentOf(text: unknown): ScheduleFields {
+  return typeof text === "string" ? checkedDocument(JSON.parse(text)) : NO_FIELDS;
+}
+
+/** Documents that were told as one text, with commas between them. */
+export function documentsOf(texts: unknown): readonly ScheduleFields[] {
+  if (typeof texts !== "string") return [];
+  const documents: unknown[] = JSON.parse(`[${texts}]`);
+  return documents.map(checkedDocument);
+}
+
+function checkedDocument(fields: unknown): ScheduleFields {
   return isFields(fields) && isScheduleFields(fields) ? fields : NO_FIELDS;
 }
 
