@@ -369,6 +369,19 @@ export function describeStateStore(kind: string, make: MakeStore): void {
       expect(names((await store.claimDue(10)).claims)).toEqual(["a/x"]);
     });
 
+    it("claims no more than its limit, also where the oldest have to wait for their agent", async () => {
+      const { store } = await storeWith({
+        "a/x": "00:00:00",
+        "a/y": "00:00:00",
+        "b/x": "00:00:00",
+        "c/x": "00:00:00",
+        "d/x": "00:00:00",
+      });
+      expect(names((await store.claimDue(1)).claims)).toEqual(["a/x"]);
+      expect(names((await store.claimDue(1)).claims)).toEqual(["b/x"]);
+      expect(names((await store.claimDue(1)).claims)).toEqual(["c/x"]);
+    });
+
     it("never gives a schedule that runs already", async () => {
       const { store, clock } = await storeWith({ "a/x": "00:00:00" }, { maxConcurrent: 5 });
       await store.claimDue(10);

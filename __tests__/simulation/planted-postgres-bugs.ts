@@ -21,8 +21,8 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
     edits: [
       [
         "state/postgres/claim-functions.ts",
-        "s.lease_until <= v_lease_now) then",
-        "s.lease_until <= v_lease_now - interval '1 day') then",
+        "s.lease_until <= v_lease_now order by",
+        "s.lease_until <= v_lease_now - interval '1 day' order by",
       ],
     ],
     // The record of a dead node's job is closed with its claim.
@@ -35,8 +35,8 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
     edits: [
       [
         "state/postgres/claim-functions.ts",
-        "s.lease_until <= v_lease_now) then",
-        "s.lease_until <= v_lease_now + interval '25 seconds') then",
+        "s.lease_until <= v_lease_now order by",
+        "s.lease_until <= v_lease_now + interval '25 seconds' order by",
       ],
       [
         "state/postgres/claim-desk.ts",

@@ -4,6 +4,7 @@
  */
 import { wakeAfter } from "../clock.js";
 import { messageOf } from "../errors.js";
+import { longestHoldMs } from "../state/lease-length.js";
 import type { ClaimHolder } from "./claim-keeper.js";
 import type { SchedulerContext } from "./scheduler-context.js";
 
@@ -14,8 +15,6 @@ export interface WatchedClaims {
   renew(): Promise<void>;
 }
 
-/** What a job has to end in: this part of the lease is left when it is told to. */
-const PART_LEFT = 1 / 4;
 /** Of the lease: how long after a renewal that failed the next is tried. */
 const PART_BETWEEN_TRIES = 1 / 12;
 
@@ -34,7 +33,7 @@ export class LeaseWatch {
   constructor(context: SchedulerContext, claims: WatchedClaims) {
     this.#context = context;
     this.#claims = claims;
-    this.#longestMs = context.store.leaseMs * (1 - PART_LEFT);
+    this.#longestMs = longestHoldMs(context.store.leaseMs);
   }
 
   /** To be called with what a claim's lease counts from, for each that is added. */
@@ -56,7 +55,9 @@ export class LeaseWatch {
     let wakeMs = this.#isRenewing ? Infinity : nowMs + this.#renewalMs(nowMs);
     for (const { heldMs } of this.#claims.holders) wakeMs = Math.min(wakeMs, heldMs + this.#longestMs);
     this.#wakeMs = wakeMs;
-    if (wakeMs < Infinity) this.#callOff = wakeAfter(clock, Math.max(0, wakeMs - nowMs), () => this.#look());
+    if (wakeMs === Infinity) return;
+    // Whole milliseconds: a fraction of one could be rested again and again without any time passing.
+    this.#callOff = wakeAfter(clock, Math.max(0, Math.ceil(wakeMs - nowMs)), () => this.#look());
   }
 
   #look(): void {

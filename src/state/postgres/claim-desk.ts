@@ -4,7 +4,9 @@
  */
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../logger.js";
+import { Turns } from "../../turns.js";
 import { GroupCommit } from "../group-commit.js";
+import { longestHoldMs } from "../lease-length.js";
 import type { Claim, ClaimRefusal, ClaimToken, ScheduleKey } from "../state-store.js";
 import { type ClaimAnswer, claimOf, readAnswer, readRefusal } from "./claim-answer.js";
 import { EndLost } from "./claim-operations.js";
@@ -37,11 +39,17 @@ interface Renewal {
 /** What fits into a statement and an answer; more is claimed by the next call. */
 const MOST_CLAIMS = 2_000;
 const MOST_EXPIRED = 1_000;
+/** How many renewals of which nobody hears fit into a lease. */
+const RENEWALS_IN_TIME = 4;
+/** A busy machine may take that long for anything. */
+const SHORTEST_TIMEOUT_MS = 1_000;
 
 export class ClaimDesk {
   readonly #options: ClaimDeskOptions;
   readonly #renewals: GroupCommit<Renewal>;
   readonly #lease: string;
+  /** Claims are made one after the other, and beside what is written: neither has to wait for the other. */
+  readonly #turns = new Turns();
   readonly #left = new LeftSlots();
   readonly #next = new NextDue();
   readonly #unheard: UnheardClaims;
@@ -50,37 +58,41 @@ export class ClaimDesk {
     this.#options = options;
     this.#lease = `${options.leaseMs} milliseconds`;
     this.#unheard = new UnheardClaims(options.leaseMs);
-    // In turn with all that is written, or the two would wait for each other's rows.
-    this.#renewals = new GroupCommit((batch) => options.writer.alone(() => this.#renewAll(batch)));
+    // In turn with nothing else: a connection that stands still under a claim or a write must cost no job its claim.
+    this.#renewals = new GroupCommit((batch) => this.#renewAll(batch));
   }
 
-  /** To be called by who acts alone. */
+  /** Acts when nothing is being claimed, and before anything is that is asked for later. */
+  alone<Result>(act: () => Promise<Result>): Promise<Result> {
+    return this.#turns.take(act);
+  }
+
   claimDue(node: string, limit: number): Promise<ClaimAnswer> {
-    return this.#heard(() => this.#claimDue(node, limit));
+    const askedMs = this.#options.time.monotonic();
+    return this.#heard(async () => {
+      await this.#giveUnheardBack(node);
+      const first = await this.#ask(node, limit, { askedMs, isPastExpired: false });
+      if (first.atMs !== undefined) return first;
+      await this.#endExpired(node);
+      // Once: a claim that cannot be ended must not keep others from theirs.
+      return this.#ask(node, limit, { askedMs, isPastExpired: true });
+    });
   }
 
-  async #claimDue(node: string, limit: number): Promise<ClaimAnswer> {
-    await this.#giveUnheardBack(node);
-    const first = await this.#ask(node, limit, false);
-    if (first.atMs !== undefined) return first;
-    await this.#endExpired(node);
-    // Once: a claim that cannot be ended must not keep others from theirs.
-    return this.#ask(node, limit, true);
-  }
-
-  /** To be called by who acts alone. */
   claim(node: string, key: ScheduleKey): Promise<Claim | ClaimRefusal> {
-    return this.#heard(() => this.#claim(node, key));
+    const askedMs = this.#options.time.monotonic();
+    return this.#heard(() => this.#claimOne(node, key, askedMs));
   }
 
-  async #claim(node: string, key: ScheduleKey): Promise<Claim | ClaimRefusal> {
+  async #claimOne(node: string, key: ScheduleKey, askedMs: number): Promise<Claim | ClaimRefusal> {
     const { database, time, writer } = this.#options;
     const { now, leaseNow } = time.parameters;
-    const askedMs = time.monotonic();
+    const sentMs = time.monotonic();
     const [answer] = await database.query({
       name: `${database.schema}.claim_one`,
       text: `select ${database.schema}.claim_one($1, $2, $3, $4, $5, $6) as refusal`,
       values: [node, columnText(key.agent), columnText(key.schedule), now, leaseNow, this.#lease],
+      timeoutMs: this.#options.leaseMs,
     });
     const refusal = readRefusal(answer?.["refusal"]);
     if (refusal !== undefined) return refusal;
@@ -90,18 +102,22 @@ export class ClaimDesk {
     if (row === undefined || claim === undefined || this.#isTooLate(askedMs)) return "already_running";
     this.#unheard.noteHeard([claim]);
     writer.note([row]);
-    if (time.isTheDatabases) time.heard(claim.claimedAt, askedMs);
+    if (time.isTheDatabases) time.heard(claim.claimedAt, sentMs);
     return claim;
   }
 
-  /** Whoever asks for claims and hears nothing may have some all the same. */
-  async #heard<Answer>(asking: () => Promise<Answer>): Promise<Answer> {
-    try {
-      return await asking();
-    } catch (error) {
-      this.#unheard.noteLost(this.#options.time.monotonic());
-      throw error;
-    }
+  /** One at a time. Whoever asks for claims and hears nothing may have some all the same. */
+  #heard<Answer>(asking: () => Promise<Answer>): Promise<Answer> {
+    const { changed } = this.#options.writer;
+    return this.alone(async () => {
+      try {
+        await changed;
+        return await asking();
+      } catch (error) {
+        this.#unheard.noteLost(this.#options.time.monotonic());
+        throw error;
+      }
+    });
   }
 
   /** Renewals that are asked for at once share a statement. */
@@ -164,7 +180,7 @@ export class ClaimDesk {
       () => time.now(),
     );
     // Who knows the schedule plans it anew, where its slot is gone.
-    await writer.write([{ keys: rows, operation, news: ["interrupted_count"] }]);
+    await writer.commit({ keys: rows, operation, news: ["interrupted_count"] });
     const ids = operation.ended.map(({ jobId }) => jobId);
     try {
       await jobs.presumeInterrupted(ids, reason);
@@ -196,12 +212,17 @@ export class ClaimDesk {
     return ms === undefined ? undefined : new Date(ms);
   }
 
-  async #ask(node: string, limit: number, isPastExpired: boolean): Promise<ClaimAnswer> {
-    const { database, time, writer, keyOf } = this.#options;
+  async #ask(
+    node: string,
+    limit: number,
+    { askedMs, isPastExpired }: { readonly askedMs: number; readonly isPastExpired: boolean },
+  ): Promise<ClaimAnswer> {
+    const { database, time, writer, keyOf, leaseMs } = this.#options;
     const { now, leaseNow } = time.parameters;
     const most = Math.floor(Math.min(limit, MOST_CLAIMS));
-    const askedMs = time.monotonic();
-    const marking = this.#left.toMark(askedMs);
+    const sentMs = time.monotonic();
+    this.#next.noteAsking();
+    const marking = this.#left.toMark(sentMs);
     const [row = {}] = await database.query({
       name: `${database.schema}.claim_due`,
       text: `select * from ${database.schema}.claim_due($1, $2, $3, $4, $5, $6, $7, $8)`,
@@ -216,47 +237,54 @@ export class ClaimDesk {
         isoOf(marking?.atMs),
       ],
       isText: true,
+      // Later it would be of no use.
+      timeoutMs: leaseMs,
     });
     const answer = readAnswer(row, { node, keyOf, leftMs: this.#left.leftMs });
     const { atMs, claims, hasLines, nextMs } = answer;
     if (atMs === undefined) return answer;
     const hasLeft = claims.length >= most;
-    this.#left.note(atMs, askedMs, marking, hasLeft);
+    this.#left.note(atMs, sentMs, marking, hasLeft);
     this.#next.noteLook({ atMs, hasLeft, hasLines, nextMs });
-    // The process stood still: others may have them by now.
+    // The process stood still: others may have them soon.
     if (this.#isTooLate(askedMs)) return { ...answer, claims: [], claimed: [] };
     this.#unheard.noteHeard(claims);
     writer.note(answer.claimed);
-    if (time.isTheDatabases) time.heard(new Date(atMs), askedMs);
+    if (time.isTheDatabases) time.heard(new Date(atMs), sentMs);
     return answer;
   }
 
   #isTooLate(askedMs: number): boolean {
     const { time, leaseMs } = this.#options;
     const nowMs = time.monotonic();
-    const isTooLate = nowMs - askedMs >= leaseMs;
+    const isTooLate = nowMs - askedMs >= longestHoldMs(leaseMs);
     if (isTooLate) this.#unheard.noteLost(nowMs);
     return isTooLate;
   }
 
   async #renewAll(batch: readonly Renewal[]): Promise<void> {
-    const { database, time, writer } = this.#options;
+    const { database, time, writer, leaseMs } = this.#options;
     const { schema } = database;
     const claims = batch.map(({ claim }) => claim);
     const rows = await database.query({
       name: `${schema}.renew`,
       text: `update ${schema}.states s
           set lease_until = coalesce($4, clock_timestamp()) + $5::interval, version = s.version + 1
-          from unnest($1::text[], $2::text[], $3::text[]) as c(agent, schedule, token)
-            join ${schema}.schedules n on n.agent = c.agent and n.schedule = c.schedule
-          where s.id = n.id and s.token::text = c.token
-          returning n.agent, n.schedule, s.token::text, s.version`,
+          from (
+            select h.id, n.agent, n.schedule from unnest($1::text[], $2::text[], $3::text[]) as c(agent, schedule, token)
+              join ${schema}.schedules n on n.agent = c.agent and n.schedule = c.schedule
+              join ${schema}.states h on h.id = n.id and h.token::text = c.token
+            -- In the order in which states are written, so that no two wait for each other.
+            order by h.id for update of h
+          ) as held where s.id = held.id
+          returning held.agent, held.schedule, s.token::text, s.version`,
       values: [
         ...keyColumns(claims),
         claims.map(({ token }) => token),
         time.parameters.leaseNow,
         this.#lease,
       ],
+      timeoutMs: Math.max(leaseMs / RENEWALS_IN_TIME, SHORTEST_TIMEOUT_MS),
     });
     const held = new Set<unknown>();
     for (const { agent, schedule, token, version } of rows) {

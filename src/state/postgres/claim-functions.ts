@@ -113,6 +113,8 @@ begin
       select array_agg(tid) filter (where place <= free and turn <= v_left),
         array_agg(tid) filter (where place > free and not is_lined)
         into v_tids, v_waiting from ordered;
+    else
+      v_tids := v_tids[:v_left];
     end if;
     with r as (update ${schema}.states s set ${claimed(schema)} where s.ctid = any(v_tids)
       returning s.id, s.version, s.token, s.seen_at, s.slot, s.state)

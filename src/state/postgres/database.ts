@@ -19,6 +19,8 @@ export interface Query {
   readonly values?: readonly unknown[] | undefined;
   /** Whether the answer is wanted as the database writes it: whoever asks for much reads only what is needed of it. */
   readonly isText?: boolean | undefined;
+  /** After so many milliseconds it counts as lost. @default what the pool says */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** As `pg` takes them. */
@@ -26,6 +28,7 @@ export interface PostgresQuery {
   text: string;
   name?: string;
   values?: unknown[];
+  query_timeout?: number;
   types?: { getTypeParser(): (text: string) => unknown };
 }
 
@@ -172,10 +175,11 @@ export class Database implements Statements {
   }
 
   /** As `query`, for who prepares. */
-  async send({ text, name, values = [], isText = false }: Query): Promise<QueryAnswer["rows"]> {
+  async send({ text, name, values = [], isText = false, timeoutMs }: Query): Promise<QueryAnswer["rows"]> {
     const query: PostgresQuery = { text, values: [...values] };
     if (name !== undefined) query.name = name;
     if (isText) query.types = AS_TEXT;
+    if (timeoutMs !== undefined) query.query_timeout = timeoutMs;
     try {
       const { rows } = await this.pool.query(query);
       return rows;

@@ -15,15 +15,27 @@ export interface Look {
 export class NextDue {
   #look: Look | undefined;
   #nextMs = Infinity;
+  /** What was written since the latest look was asked for, which may not have seen it. */
+  #unseenMs = Infinity;
+  #hasUnseenEnd = false;
+
+  /** To be called before a look, which sees what was written by now. */
+  noteAsking(): void {
+    this.#unseenMs = Infinity;
+    this.#hasUnseenEnd = false;
+  }
 
   noteLook(look: Look): void {
     this.#look = look;
-    this.#nextMs = look.nextMs ?? Infinity;
+    this.#nextMs = Math.min(look.nextMs ?? Infinity, this.#unseenMs);
+    if (look.hasLines && this.#hasUnseenEnd) this.forget();
   }
 
   /** Takes note of a schedule that is due then, and whether a claim of it has ended, which may let others run. */
   noteWritten(dueMs: number | null, hasEnded: boolean): void {
     this.#nextMs = Math.min(this.#nextMs, dueMs ?? Infinity);
+    this.#unseenMs = Math.min(this.#unseenMs, dueMs ?? Infinity);
+    this.#hasUnseenEnd ||= hasEnded;
     if (hasEnded && this.#look?.hasLines === true) this.forget();
   }
 

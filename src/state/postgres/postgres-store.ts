@@ -65,6 +65,9 @@ export interface PostgresStoreOptions {
   };
 }
 
+/** The plans of a large fleet are one write. */
+const SHORTEST_WRITE_TIMEOUT_MS = 10_000;
+
 const asGivenBack: PatchRule = (state) => givenBack(state);
 
 export class PostgresStore implements StateStore {
@@ -101,7 +104,13 @@ export class PostgresStore implements StateStore {
     const whenTimeKnown = (): Promise<void> => database.prepare();
     const node = (): string | undefined => this.#node;
     this.jobs = new PostgresJobLog({ database, clock: time, whenTimeKnown, logger, node, ...options.jobs });
-    const writer = new StateWriter(database, node, (dueMs, hasEnded) => this.#desk.noteDue(dueMs, hasEnded));
+    const writer = new StateWriter({
+      database,
+      node,
+      onDue: (dueMs, hasEnded) => this.#desk.noteDue(dueMs, hasEnded),
+      monotonic: () => time.monotonic(),
+      timeoutMs: Math.max(leaseMs / 2, SHORTEST_WRITE_TIMEOUT_MS),
+    });
     this.#writer = writer;
     const { jobs } = this;
     const self = { name: checkedNodeName(options.nodeName), leaseMs };
@@ -127,7 +136,7 @@ export class PostgresStore implements StateStore {
   async open(clock?: Clock): Promise<void> {
     // At once: whoever opens it may sleep by it meanwhile.
     if (this.#node === undefined) this.#time.adopt(clock);
-    await this.#writer.alone(async () => {
+    await this.#alone(async () => {
       if (this.#node !== undefined) return;
       const askedMs = this.#time.monotonic();
       const { id, now, latestChange } = await this.#life.register();
@@ -144,7 +153,8 @@ export class PostgresStore implements StateStore {
 
   /** What cannot be said any more is found out by others when its leases end. */
   async close(): Promise<void> {
-    await this.#writer.alone(async () => {
+    await this.#desk.alone(async () => {
+      await this.#writer.alone(async () => {});
       const node = this.#node;
       this.#node = undefined;
       await Promise.all([this.#feed?.stop(), this.#heartbeat?.stop()]);
@@ -157,7 +167,7 @@ export class PostgresStore implements StateStore {
       } catch (error) {
         this.#logger.warn(`Could not sign off: ${messageOf(error)}`);
       }
-      await this.#database.close();
+      await this.#writer.alone(() => this.#database.close());
     });
   }
 
@@ -172,7 +182,7 @@ export class PostgresStore implements StateStore {
       schedule,
       maxConcurrent,
     }));
-    return this.#writer.alone(async () => {
+    return this.#alone(async () => {
       const node = this.#node;
       const rows =
         node === undefined ? await this.#writer.read(copies) : await this.#life.define(node, copies);
@@ -215,14 +225,11 @@ export class PostgresStore implements StateStore {
 
   async claimDue(limit: number): Promise<DueSlots> {
     if (!(limit >= 0)) throw invalidState(`Invalid limit ${quote(limit)}: expected a number from 0.`);
-    this.#requireNode();
-    return this.#writer.alone(async () => {
-      const node = this.#requireNode();
-      await this.#life.liveByGivenClock(node);
-      const answer = await this.#desk.claimDue(node, limit);
-      this.#feed?.noteLatest(answer.latestChange);
-      return { claims: answer.claims, skipped: answer.skipped };
-    });
+    const node = this.#requireNode();
+    await this.#life.liveByGivenClock(node);
+    const { claims, skipped, latestChange } = await this.#desk.claimDue(node, limit);
+    this.#feed?.noteLatest(latestChange);
+    return { claims, skipped };
   }
 
   /** Does nothing: a claim at its time is one round trip, and others could not see what was made ready here. */
@@ -232,14 +239,12 @@ export class PostgresStore implements StateStore {
 
   async claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
     checkKey(key);
-    this.#requireNode();
-    return this.#writer.alone(async () => {
-      if (!this.#life.defined.has(key))
-        throw invalidState(
-          `${quote(key.agent)}/${quote(key.schedule)} is not defined, so it cannot be claimed.`,
-        );
-      return this.#desk.claim(this.#requireNode(), key);
-    });
+    const node = this.#requireNode();
+    if (!this.#life.defined.has(key))
+      throw invalidState(
+        `${quote(key.agent)}/${quote(key.schedule)} is not defined, so it cannot be claimed.`,
+      );
+    return this.#desk.claim(node, key);
   }
 
   async renew(claim: ClaimToken): Promise<boolean> {
@@ -279,6 +284,11 @@ export class PostgresStore implements StateStore {
     const areHeld = operation.requireDone();
     this.#desk.noteEnded(checked.map(({ claim }) => claim));
     return areHeld;
+  }
+
+  /** When nothing is being claimed or written. */
+  #alone<Result>(act: () => Promise<Result>): Promise<Result> {
+    return this.#desk.alone(() => this.#writer.alone(act));
   }
 
   /** A node plans for itself. What somebody else has changed, the nodes take account of. */

@@ -6,22 +6,27 @@ import { randomToken } from "../../random.js";
 import type { ChangedRow } from "./row-draft.js";
 
 export class SentWrites {
-  readonly receipts: string[] = [];
-  readonly #ended = new Set<string>();
+  /** Of each attempt the claims that it ends, by its receipt. */
+  readonly #ended = new Map<string, readonly string[]>();
   /** Whether an answer was lost. */
   isUncertain = false;
+
+  get receipts(): string[] {
+    return [...this.#ended.keys()];
+  }
 
   /** The receipt of the next attempt, which makes these changes. */
   next(changed: readonly ChangedRow[]): string {
     const receipt = randomToken();
-    this.receipts.push(receipt);
-    for (const { row, keepsClaim } of changed)
-      if (!keepsClaim && row.state.claim != null) this.#ended.add(row.state.claim.token);
+    const tokens = changed.flatMap(({ row, keepsClaim }) =>
+      keepsClaim || row.state.claim == null ? [] : row.state.claim.token,
+    );
+    this.#ended.set(receipt, tokens);
     return receipt;
   }
 
-  /** The claims that it ends. */
-  get endedTokens(): Iterable<string> {
-    return this.#ended;
+  /** The claims that the attempt with this receipt ends. */
+  endedBy(receipt: string): readonly string[] {
+    return this.#ended.get(receipt) ?? [];
   }
 }

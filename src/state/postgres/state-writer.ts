@@ -2,11 +2,13 @@
  * Makes changes to states durable, those that wait for one write together in the next. Nothing is locked while it is
  * decided: rows are written only if they are still what was read, else all is decided again.
  */
+import { quote } from "../../errors.js";
 import { ScheduleMap } from "../schedule-map.js";
 import type { ScheduleState } from "../schedule-state.js";
 import type { StateDraft } from "../state-operation.js";
 import type { ScheduleKey } from "../state-store.js";
 import { Turns } from "../../turns.js";
+import { StateError } from "../errors.js";
 import { type Database, isConflict, isLostReply } from "./database.js";
 import { type ChangedRow, changeOf, RowDraft } from "./row-draft.js";
 import { SentWrites } from "./sent-writes.js";
@@ -41,30 +43,41 @@ const byId = (a: ChangedRow, b: ChangedRow): number => Number(a.row.id) - Number
 /** So many decisions in vain mean that something is wrong with more than the moment. */
 const MOST_TRIES = 100;
 
-export class StateWriter {
-  readonly #database: Database;
+/** How long a write whose answer was lost may still be under way in the database. */
+const UNCERTAIN_MS = 60_000;
+
+export interface StateWriterOptions {
+  readonly database: Database;
   /** The node whose changes these are, if it is one: it need not hear of them itself. */
-  readonly #node: () => string | undefined;
-  readonly #onDue: (dueMs: number | null, hasEnded: boolean) => void;
+  readonly node: () => string | undefined;
+  /** Hears when a schedule is due that was written, and whether a claim of it has ended. */
+  readonly onDue: (dueMs: number | null, hasEnded: boolean) => void;
+  readonly monotonic: () => number;
+  /** After so many milliseconds a write counts as lost. */
+  readonly timeoutMs: number;
+}
+
+interface UncertainWrite {
+  readonly sent: SentWrites;
+  /** When it need not be looked for any more. */
+  readonly untilMs: number;
+}
+
+export class StateWriter {
+  readonly #options: StateWriterOptions;
   readonly #turns = new Turns();
   /** Takes what comes until its turn has come. */
   #next: Batch | undefined;
+  #changed: Promise<void> = Promise.resolve();
   /** The rows of claims that are held here, as they were last known. */
   readonly #known = new ScheduleMap<StateRow>();
   /** Writes of which nobody knows whether they were carried out. */
-  readonly #uncertain: SentWrites[] = [];
+  readonly #uncertain = new Set<UncertainWrite>();
   /** The claims that were ended by such. */
   readonly #ended = new Set<string>();
 
-  /** `onDue` hears when a schedule is due that was written, and whether a claim of it has ended. */
-  constructor(
-    database: Database,
-    node: () => string | undefined,
-    onDue: (dueMs: number | null, hasEnded: boolean) => void,
-  ) {
-    this.#database = database;
-    this.#node = node;
-    this.#onDue = onDue;
+  constructor(options: StateWriterOptions) {
+    this.#options = options;
   }
 
   /** Resolves when the changes are durable; all are made in the order of the calls. */
@@ -73,12 +86,19 @@ export class StateWriter {
       const tasks: StateTask[] = [];
       const written = this.#turns.take(() => {
         if (this.#next?.tasks === tasks) this.#next = undefined;
-        return this.write(tasks);
+        return this.#write(tasks);
       });
       this.#next = { tasks, written };
     }
-    this.#next.tasks.push(task);
-    return this.#next.written;
+    const { tasks, written } = this.#next;
+    tasks.push(task);
+    if (task.news !== "none") this.#changed = written.catch(() => {});
+    return written;
+  }
+
+  /** Resolves when what was asked for before is written, but for the ends of claims, which others need not wait for. */
+  get changed(): Promise<void> {
+    return this.#changed;
   }
 
   /** Acts when all before it has been written, and before anything that is called later. */
@@ -100,8 +120,8 @@ export class StateWriter {
 
   /** The rows of these schedules; of one that has none, an empty one. */
   async read(keys: readonly ScheduleKey[]): Promise<readonly StateRow[]> {
-    const { schema } = this.#database;
-    const answer = await this.#database.query({
+    const { schema } = this.#options.database;
+    const answer = await this.#options.database.query({
       name: `${schema}.read`,
       text: `select ${ROW_COLUMNS} from unnest($1::text[], $2::text[]) as k(agent, schedule)
         join ${schema}.schedules n on n.agent = k.agent and n.schedule = k.schedule
@@ -119,20 +139,18 @@ export class StateWriter {
 
   /** Makes the rows of schedules that have none, and reads all that are asked for. */
   async #add(unknown: readonly ScheduleKey[], keys: readonly ScheduleKey[]): Promise<readonly StateRow[]> {
-    const { schema, query } = this.#database;
+    const { schema, query } = this.#options.database;
     await query({ text: `select ${schema}.add_schedules($1, $2)`, values: keyColumns(unknown) });
     return this.read(keys);
   }
 
-  /** To be called by who acts alone. */
-  async write(tasks: readonly StateTask[]): Promise<void> {
+  async #write(tasks: readonly StateTask[]): Promise<void> {
     const keys = tasks.flatMap((task) => task.keys);
     const sent = new SentWrites();
-    await this.#findOut();
     try {
       await this.#writeOnce(tasks, keys, sent);
     } catch (error) {
-      if (sent.isUncertain) this.#uncertain.push(sent);
+      if (sent.isUncertain) this.#uncertain.add({ sent, untilMs: this.#options.monotonic() + UNCERTAIN_MS });
       throw error;
     }
   }
@@ -143,7 +161,7 @@ export class StateWriter {
     sent: SentWrites,
   ): Promise<void> {
     const known = this.#allKnown(keys);
-    let rows = known ?? (await this.read(keys));
+    let rows = known ?? (await this.#readSurely(keys));
     for (let tries = 1; ; tries++) {
       const draft = new RowDraft(rows);
       for (const { operation } of tasks) operation.apply(draft);
@@ -158,41 +176,60 @@ export class StateWriter {
       }
       // No version is looked at of what is not written.
       if (rows === known && changed.length < rows.length) {
-        rows = await this.read(keys);
+        rows = await this.#readSurely(keys);
         continue;
       }
-      try {
-        if (changed.length > 0) await this.#send(changed, newsOf(tasks), sent.next(changed));
-        this.#noteWritten(changed);
-        return;
-      } catch (error) {
-        for (const key of keys) this.#known.delete(key);
-        sent.isUncertain ||= isLostReply(error);
-        if (!(isConflict(error) || isLostReply(error)) || tries >= MOST_TRIES) throw error;
-        if (await this.#isWritten(sent)) return;
-        rows = await this.read(keys);
-      }
+      if (changed.length === 0) return;
+      const isWritten = await this.#try(changed, newsOf(tasks), sent);
+      if (isWritten) return this.#noteWritten(changed);
+      for (const key of keys) this.#known.delete(key);
+      if (tries >= MOST_TRIES) throw tooOftenError(keys, tries);
+      // In this order: what is carried out after the look has changed what was read, and is refused then.
+      rows = await this.#readSurely(keys);
+      if (sent.isUncertain && (await this.#receiptsOf(sent)).length > 0) return;
+    }
+  }
+
+  /** `false`: a row has changed since it was read, or nobody knows. */
+  async #try(changed: readonly ChangedRow[], news: News, sent: SentWrites): Promise<boolean> {
+    try {
+      return await this.#send(changed, news, sent.next(changed));
+    } catch (error) {
+      if (isLostReply(error)) sent.isUncertain = true;
+      else if (!isConflict(error)) throw error;
+      return false;
     }
   }
 
   /** Whether a claim was ended by a write whose answer was lost, which its holder took for a failure. */
   readonly wasEnded = (token: string): boolean => this.#ended.has(token);
 
+  /** As `read`. What was carried out before, although its answer was lost, is known as ours then. */
+  async #readSurely(keys: readonly ScheduleKey[]): Promise<readonly StateRow[]> {
+    const rows = await this.read(keys);
+    if (this.#uncertain.size > 0) await this.#findOut();
+    return rows;
+  }
+
   /** What became of writes whose answers were lost: some may have ended claims. */
   async #findOut(): Promise<void> {
-    for (let sent = this.#uncertain[0]; sent !== undefined; sent = this.#uncertain[0]) {
-      if (await this.#isWritten(sent)) for (const token of sent.endedTokens) this.#ended.add(token);
-      this.#uncertain.shift();
+    const nowMs = this.#options.monotonic();
+    for (const uncertain of [...this.#uncertain]) {
+      const receipts = await this.#receiptsOf(uncertain.sent);
+      for (const receipt of receipts)
+        for (const token of uncertain.sent.endedBy(receipt)) this.#ended.add(token);
+      if (receipts.length > 0 || nowMs >= uncertain.untilMs) this.#uncertain.delete(uncertain);
     }
   }
 
-  async #isWritten({ receipts }: SentWrites): Promise<boolean> {
-    const { schema } = this.#database;
-    const found = await this.#database.query({
-      text: `select from ${schema}.receipts where id = any($1)`,
-      values: [receipts],
+  /** Those of its receipts that are there. */
+  async #receiptsOf(sent: SentWrites): Promise<readonly string[]> {
+    const { schema, query } = this.#options.database;
+    const found = await query({
+      text: `select id from ${schema}.receipts where id = any($1)`,
+      values: [sent.receipts],
     });
-    return found.length > 0;
+    return found.map(({ id }) => String(id));
   }
 
   #allKnown(keys: readonly ScheduleKey[]): readonly StateRow[] | undefined {
@@ -207,30 +244,48 @@ export class StateWriter {
 
   #noteWritten(changed: readonly ChangedRow[]): void {
     for (const { row, state, keepsClaim } of changed) {
-      if (!keepsClaim) this.#onDue(dueColumn(state), row.state.claim != null);
+      if (!keepsClaim) this.#options.onDue(dueColumn(state), row.state.claim != null);
       if (keepsClaim && this.#known.get(row) !== undefined)
         this.#known.set(row, { ...row, state, version: row.version + 1 });
       else this.#known.delete(row);
     }
   }
 
-  /** One statement, so that all of it is made or nothing. */
-  async #send(changed: readonly ChangedRow[], news: News, receipt: string): Promise<void> {
-    const { schema, schemaName } = this.#database;
-    const parts: string[] = [];
+  /** One statement, so that all of it is made or nothing: `false` when a row has changed since it was read. */
+  async #send(changed: readonly ChangedRow[], news: News, receipt: string): Promise<boolean> {
+    const { database, node, timeoutMs } = this.#options;
+    const { schema, schemaName } = database;
     const values: unknown[] = [];
-    const call = (name: string, parameters: readonly unknown[]): void => {
+    const call = (name: string, parameters: readonly unknown[]): string => {
       const places = parameters.map((_, index) => `$${values.length + index + 1}`);
-      parts.push(`${name}(${places.join(", ")})`);
       values.push(...parameters);
+      return `${name}(${places.join(", ")})`;
     };
     // In one order everywhere, so that no two wait for each other.
-    call(`${schema}.write_states`, [...writeParameters(changed.toSorted(byId)), receipt]);
-    if (typeof news !== "string") call(`${schema}.tell_change`, tellParameters(changed, news));
-    if (news !== "none") call("pg_notify", [schemaName, news === "wake" ? (this.#node() ?? "") : ""]);
-    const name = `${schema}.write ${typeof news} ${news === "none"}`;
-    await this.#database.query({ name, text: `select ${parts.join(", ")}`, values });
+    const writing = call(`${schema}.write_states`, [...writeParameters(changed.toSorted(byId)), receipt]);
+    const telling: string[] = [];
+    if (typeof news !== "string") telling.push(call(`${schema}.tell_change`, tellParameters(changed, news)));
+    if (news !== "none") telling.push(call("pg_notify", [schemaName, news === "wake" ? (node() ?? "") : ""]));
+    const told = telling.map((part) => `, case when w.is_written then ${part} end`);
+    const [answer] = await database.query({
+      name: `${schema}.write ${typeof news} ${news === "none"}`,
+      // Apart, so that it is carried out first.
+      text: `select w.is_written${told.join("")} from (select ${writing} as is_written offset 0) as w`,
+      values,
+      timeoutMs,
+    });
+    return answer?.["is_written"] === true;
   }
+}
+
+function tooOftenError([key]: readonly ScheduleKey[], tries: number): StateError {
+  const name = `${quote(key?.agent)}/${quote(key?.schedule)}`;
+  return new StateError(
+    `${name} was changed by others each of ${tries} times that a change to it was decided.`,
+    {
+      code: "STATE_DATABASE",
+    },
+  );
 }
 
 function writeParameters(changed: readonly ChangedRow[]): unknown[] {

@@ -8,7 +8,7 @@ export const createWriteFunctions = (schema: string): string => `
 create function ${schema}.write_states(
   in_ids bigint[], in_versions bigint[], in_dues double precision[], in_slots double precision[], in_sources text[],
   in_disabled boolean[], in_keeps_claim boolean[], in_keeps_seen boolean[], in_states text, in_receipt text
-) returns void language plpgsql ${ONE_PLAN} as $$
+) returns boolean language plpgsql ${ONE_PLAN} as $$
 declare
   v_written integer;
 begin
@@ -29,6 +29,9 @@ begin
     raise exception 'a state was changed by another' using errcode = '40001';
   end if;
   insert into ${schema}.receipts (id) values (in_receipt);
+  return true;
+-- Taken back, and answered: an error would cost the connection with all that is prepared on it.
+exception when serialization_failure then return false;
 end $$;
 
 -- In the order of the commits: whoever has read up to one has read all before it.
