@@ -214,7 +214,7 @@ export class StateWriter {
   /** What became of writes whose answers were lost: some may have ended claims. */
   async #findOut(): Promise<void> {
     const nowMs = this.#options.monotonic();
-    for (const uncertain of [...this.#uncertain]) {
+    for (const uncertain of this.#uncertain) {
       const receipts = await this.#receiptsOf(uncertain.sent);
       for (const receipt of receipts)
         for (const token of uncertain.sent.endedBy(receipt)) this.#ended.add(token);
