@@ -7,7 +7,7 @@ import type { Call } from "./command.js";
 import type { CliContext } from "./context.js";
 import { type CliError, notFoundError, usageError } from "./errors.js";
 import { CONFIG, DATABASE_URL, STATE_DIR } from "./global-options.js";
-import { namedAddress, openDatabase } from "./place/named-database.js";
+import { namedAddress, openDatabase, tellStrangeVariable } from "./place/named-database.js";
 import { DirectoryPlace } from "./place/directory-place.js";
 import type { Place } from "./place/place.js";
 import { shownPath } from "./shown-path.js";
@@ -40,14 +40,14 @@ export async function locate(call: Call): Promise<Located> {
   const file = await findConfig(call);
   if (file !== undefined) {
     const config = await readConfig(file, context);
-    return { config, place: named ?? new DirectoryPlace(config.stateDir) };
+    return { config, place: named ?? unnamedPlace(call, config.stateDir) };
   }
   if (named !== undefined) {
     await requireDirectory(call);
     return { config: undefined, place: named };
   }
   const usual = join(context.cwd, DEFAULT_STATE_DIRECTORY);
-  if (await isThere(usual, "directory")) return { config: undefined, place: new DirectoryPlace(usual) };
+  if (await isThere(usual, "directory")) return { config: undefined, place: unnamedPlace(call, usual) };
   throw noConfigError(context.cwd);
 }
 
@@ -65,6 +65,13 @@ export async function namedPlace(call: Call): Promise<Place | undefined> {
   if (address !== undefined) return openDatabase(address);
   const directory = namedDirectory(call);
   return directory === undefined ? undefined : new DirectoryPlace(directory);
+}
+
+/** The directory where the state is when nobody named a place. */
+export function unnamedPlace(call: Call, stateDir: string): Place {
+  const place = new DirectoryPlace(stateDir);
+  tellStrangeVariable(call, place.name);
+  return place;
 }
 
 function namedDirectory({ context, option }: Call): string | undefined {

@@ -89,6 +89,27 @@ describe("rota run", () => {
     expect(scene.err).toContain('Invalid --stop-timeout "soon": expected a duration such as 30s or 5m');
   });
 
+  it.each([
+    [["--node-name", "one"], "--node-name goes with a database: give --database-url too"],
+    [["--node-name", "one", "--state-dir", "."], "--node-name goes with a database"],
+    [["--node-name", " ", "--database-url", "postgres://db/app"], 'Invalid --node-name " "'],
+  ])("exits with 2 for a name that nobody would see: %j", async (args, message) => {
+    const scene = RunScene.with();
+    scene.write(fleetText({ a: {} }));
+    scene.start(...args);
+    await until(() => scene.exitCode !== undefined || scene.said.includes("Running"));
+    expect(scene.exitCode).toBe(2);
+    expect(scene.err).toContain(message);
+  });
+
+  it("says that DATABASE_URL is none of its addresses, and runs on the directory", async () => {
+    const scene = RunScene.with({ env: { DATABASE_URL: "postgress://app:s3cr3t@db/app" } });
+    scene.write(fleetText({ one: { script: HELLO } }));
+    scene.start("--quiet");
+    await scene.heard("no PostgreSQL address");
+    expect(scene.err).toBe(`Using ${scene.stateDir}: DATABASE_URL is set, and is no PostgreSQL address.\n`);
+  });
+
   it("exits with 1 when another scheduler has the state, and says which", async () => {
     const scene = RunScene.with();
     scene.write(fleetText({ a: { script: HELLO } }));

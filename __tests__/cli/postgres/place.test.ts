@@ -6,6 +6,14 @@ import { Terminal } from "../terminal.js";
 import { DatabaseScene } from "./database-scene.js";
 
 const SECRET = "s3cr3t";
+/** What stands in DATABASE_URL for other programs, and what was meant for this one. */
+const STRANGE_URLS = [
+  "mysql://app@127.0.0.1/app",
+  "file:./dev.db",
+  `"postgres://app:${SECRET}@db/app"`,
+  `postgress://app:${SECRET}@db/app`,
+  `host=db password=${SECRET} dbname=app`,
+];
 
 describe("the place of a call", () => {
   it("is the database of --database-url", async () => {
@@ -39,12 +47,35 @@ describe("the place of a call", () => {
     expect(scene.json).toMatchObject([{ last_error: "from the directory" }]);
   });
 
-  it.each(["", "mysql://app@127.0.0.1/app", "file:./dev.db"])(
-    "is no database where DATABASE_URL is %j",
-    async (url) => {
-      const scene = new Scene({ env: { DATABASE_URL: url } });
-      expect(await scene.run("list")).toBe(0);
-      expect(scene.err).toContain(`No scheduler runs on ${scene.stateDir}`);
+  it("is a directory where DATABASE_URL is empty", async () => {
+    const scene = new Scene({ env: { DATABASE_URL: "" } });
+    expect(await scene.run("list")).toBe(0);
+    expect(scene.err).toBe(`4 schedules. No scheduler runs on ${scene.stateDir}.\n`);
+  });
+
+  it.each(STRANGE_URLS)("is a directory where DATABASE_URL is %s, and this is said", async (url) => {
+    const scene = new Scene({ env: { DATABASE_URL: url } });
+    expect(await scene.run("list")).toBe(0);
+    expect(scene.err).toBe(
+      `Using ${scene.stateDir}: DATABASE_URL is set, and is no PostgreSQL address.\n` +
+        `4 schedules. No scheduler runs on ${scene.stateDir}.\n`,
+    );
+  });
+
+  it("is the state directory that is named, and DATABASE_URL has nothing to do with it", async () => {
+    const scene = new Scene({ env: { DATABASE_URL: `mysql://app:${SECRET}@db/app` } });
+    await scene.state("inbox/hook", { last_error: "no" });
+    expect(await scene.run("list", "--state-dir", ".rota")).toBe(0);
+    expect(scene.err).not.toContain("DATABASE_URL");
+  });
+
+  it.each([["nodes"], ["migrate"], ["list", "--database-schema", "other"]])(
+    "is refused for %s where DATABASE_URL is no such address",
+    async (...args) => {
+      const scene = new Scene({ env: { DATABASE_URL: `postgress://app:${SECRET}@db/app` } });
+      expect(await scene.run(...args)).toBe(2);
+      expect(scene.err).toContain("DATABASE_URL is set, and is no PostgreSQL address");
+      expect(scene.err).not.toContain(SECRET);
     },
   );
 

@@ -1,35 +1,31 @@
 /** Which database a call names, by an option or by its environment; the option wins, and a state directory too. */
 import type { Call } from "../command.js";
-import { refusedError, usageError } from "../errors.js";
+import { type CliError, refusedError, usageError } from "../errors.js";
 import { DATABASE_SCHEMA, DATABASE_URL, STATE_DIR } from "../global-options.js";
 import { type DatabaseAddress, databaseAddress, isPostgresUrl } from "./database-address.js";
 import type { DatabasePlace } from "./database-place.js";
 
 const VARIABLE = "DATABASE_URL";
-/** Calls that were told already. */
+const IS_STRANGE = `${VARIABLE} is set, and is no PostgreSQL address`;
+/** Calls that were told already what their environment says. */
 const told = new WeakSet<Call>();
 
 /** `undefined` where there is none. What the environment says is said once more: it may have been meant for another. */
 export function namedAddress(call: Call): DatabaseAddress | undefined {
-  const { context, option, output } = call;
+  const { option } = call;
   const [url, schema, stateDir] = [option(DATABASE_URL), option(DATABASE_SCHEMA), option(STATE_DIR)];
   if (url !== undefined && stateDir !== undefined)
     throw usageError(
       `The state is in one place: give --${DATABASE_URL.name} or --${STATE_DIR.name}, not both`,
     );
   if (url !== undefined) return databaseAddress(url, `--${DATABASE_URL.name}`, schema);
-  const variable = stateDir === undefined ? (context.env[VARIABLE] ?? "") : "";
-  // Other databases than ours have addresses there too.
+  const variable = variableOf(call);
   if (!isPostgresUrl(variable)) {
     if (schema === undefined) return undefined;
-    throw usageError(`--${DATABASE_SCHEMA.name} goes with a database: give --${DATABASE_URL.name} too`);
+    throw needsDatabase(call, `--${DATABASE_SCHEMA.name}`);
   }
   const address = databaseAddress(variable, VARIABLE, schema);
-  if (!told.has(call)) {
-    const words = `Using ${address.name}, from ${VARIABLE}. --${STATE_DIR.name} uses a directory instead.`;
-    output.talk(output.paintTalk("dim", words));
-  }
-  told.add(call);
+  tell(call, `Using ${address.name}, from ${VARIABLE}. --${STATE_DIR.name} uses a directory instead.`);
   return address;
 }
 
@@ -37,7 +33,39 @@ export function namedAddress(call: Call): DatabaseAddress | undefined {
 export function requiredAddress(call: Call): DatabaseAddress {
   const address = namedAddress(call);
   if (address !== undefined) return address;
-  throw usageError(`This is about a database: say which with --${DATABASE_URL.name} or ${VARIABLE}`);
+  const ask = `say which with --${DATABASE_URL.name}`;
+  throw usageError(
+    hasStrangeVariable(call)
+      ? `This is about a database: ${ask}. ${IS_STRANGE}`
+      : `This is about a database: ${ask} or ${VARIABLE}`,
+  );
+}
+
+/** The error for an option that means nothing without a database. */
+export function needsDatabase(call: Call, option: string): CliError {
+  const why = hasStrangeVariable(call) ? `. ${IS_STRANGE}` : "";
+  return usageError(`${option} goes with a database: give --${DATABASE_URL.name} too${why}`);
+}
+
+/** Says that a directory is used all the same: other databases than ours have addresses there too, and so have mistakes. */
+export function tellStrangeVariable(call: Call, directory: string): void {
+  if (hasStrangeVariable(call)) tell(call, `Using ${directory}: ${IS_STRANGE}.`);
+}
+
+function hasStrangeVariable(call: Call): boolean {
+  const variable = variableOf(call);
+  return variable !== "" && !isPostgresUrl(variable);
+}
+
+/** What the environment says, where it is asked. */
+function variableOf({ context, option }: Call): string {
+  return option(STATE_DIR) === undefined ? (context.env[VARIABLE] ?? "") : "";
+}
+
+/** Once in a call. */
+function tell(call: Call, words: string): void {
+  if (!told.has(call)) call.output.talk(call.output.paintTalk("dim", words));
+  told.add(call);
 }
 
 /** Rejects where the driver is missing. */

@@ -3,8 +3,7 @@ import type { Clock } from "../../clock.js";
 import { Scheduler } from "../../scheduler/scheduler.js";
 import type { Call } from "../command.js";
 import type { ExitCode } from "../exit-codes.js";
-import { findConfig, namedPlace, noConfigError } from "../locate.js";
-import { DirectoryPlace } from "../place/directory-place.js";
+import { findConfig, namedPlace, noConfigError, unnamedPlace } from "../locate.js";
 import { shownPath } from "../shown-path.js";
 import { openConfig } from "./config-source.js";
 import { FleetModel } from "./fleet-model.js";
@@ -33,7 +32,7 @@ export async function runFleet(call: Call, host: RunHost): Promise<ExitCode> {
   });
   requireAgents(watch.config, settings.agents);
   const config = chosen(watch.config, settings.agents);
-  const place = (await namedPlace(call)) ?? new DirectoryPlace(config.stateDir);
+  const place = (await namedPlace(call)) ?? unnamedPlace(call, config.stateDir);
   await using home = await place.settle({ clock, logger, nodeName: settings.nodeName });
   const reader = new FleetReader(home, config);
   const model = new FleetModel(home.clock, place.name);

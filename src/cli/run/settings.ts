@@ -5,6 +5,7 @@ import { quote } from "../../errors.js";
 import { type Call, flag, type Option, option, textOption } from "../command.js";
 import { usageError } from "../errors.js";
 import { unknown } from "../find-target.js";
+import { namedAddress, needsDatabase } from "../place/named-database.js";
 
 const DEFAULT_STOP_TIMEOUT_MS = 30_000;
 
@@ -27,10 +28,19 @@ const NO_WATCH = flag("no-watch", { summary: "Do not reload when a file changes.
 const NO_LIVE = flag("no-live", { summary: "Print lines on a terminal too, and no live view." });
 const QUIET = flag("quiet", { short: "q", summary: "Print only what goes wrong." });
 
-const NODE_NAME: Option<string | undefined> = textOption("node-name", "name", {
-  summary:
-    "What others on the same database see this scheduler as. Default: the host's name and the process id.",
-});
+const NODE_NAME: Option<string | undefined> = option(
+  "node-name",
+  "name",
+  {
+    summary:
+      "What others on the same database see this scheduler as. Default: the host's name and the process id.",
+  },
+  (text) => {
+    if (text.trim() === "")
+      throw usageError(`Invalid --node-name ${quote(text)}: expected a text that others can tell it by`);
+    return text;
+  },
+);
 
 export const RUN_OPTIONS: readonly Option[] = [AGENTS, NODE_NAME, STOP_TIMEOUT, NO_WATCH, NO_LIVE, QUIET];
 
@@ -44,8 +54,12 @@ export interface RunSettings {
   readonly agents: readonly string[] | undefined;
 }
 
-export function runSettings({ context, option: read }: Call): RunSettings {
+export function runSettings(call: Call): RunSettings {
+  const { context, option: read } = call;
   const { stdout, env } = context;
+  const nodeName = read(NODE_NAME);
+  if (nodeName !== undefined && namedAddress(call) === undefined)
+    throw needsDatabase(call, `--${NODE_NAME.name}`);
   const isQuiet = read(QUIET);
   const canMoveCursor = stdout.isTTY === true && env["TERM"] !== "dumb";
   const names = read(AGENTS)
@@ -56,7 +70,7 @@ export function runSettings({ context, option: read }: Call): RunSettings {
     isWatching: !read(NO_WATCH),
     isLive: canMoveCursor && !isQuiet && !read(NO_LIVE),
     isQuiet,
-    nodeName: read(NODE_NAME),
+    nodeName,
     agents: names?.filter((name) => name !== ""),
   };
 }
