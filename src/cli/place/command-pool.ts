@@ -1,8 +1,13 @@
 /** Connections for the command, and what to say when there are none: it never waits for long, and tells no password. */
-import { Client, type ClientConfig, Pool, type PoolConfig } from "pg";
+import { type ClientConfig, Pool, type PoolConfig } from "pg";
 import { messageOf } from "../../errors.js";
 import { StateError } from "../../state/errors.js";
-import { DatabaseError, POOL_SETTINGS, type PostgresPool } from "../../state/postgres/database.js";
+import {
+  DatabaseError,
+  POOL_SETTINGS,
+  type PostgresPool,
+  TidyClient,
+} from "../../state/postgres/database.js";
 import { type CliError, refusedError, usageError } from "../errors.js";
 import type { DatabaseAddress } from "./database-address.js";
 
@@ -10,7 +15,7 @@ export type CommandPool = PostgresPool;
 
 export function commandPool({ url, connectMs }: DatabaseAddress, settings: PoolConfig = {}): CommandPool {
   // Of the pool it would also limit how long a statement may wait for its turn.
-  class PatientClient extends Client {
+  class PatientClient extends TidyClient {
     constructor(config?: ClientConfig | string) {
       super(typeof config === "object" ? { ...config, connectionTimeoutMillis: connectMs } : config);
     }
@@ -34,8 +39,12 @@ export function unreachable(name: string, error: unknown): CliError | StateError
   return error.code === "INVALID_STATE" ? usageError(error.message, error) : error;
 }
 
+/** As `pg` says that it was asked for one and has none. */
+const NO_PASSWORD = /client password must be a (non-empty )?string/;
+
 /** A host with several addresses is tried at each, and has an error for each. */
 function reasonOf(cause: unknown): string {
   if (cause instanceof AggregateError) return cause.errors.map(messageOf).join(", ");
-  return messageOf(cause);
+  const message = messageOf(cause);
+  return NO_PASSWORD.test(message) ? "the server asks for a password, and the address has none" : message;
 }

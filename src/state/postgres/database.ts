@@ -2,7 +2,7 @@
  * The way to the database: a pool that is made when it is first needed, the schema's name in every statement, and
  * which failures are worth another try. What is asked is decided elsewhere.
  */
-import { Pool, type PoolConfig } from "pg";
+import { Client, type ClientConfig, Pool, type PoolConfig } from "pg";
 import { messageOf, quote } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import { invalidState, StateError } from "../errors.js";
@@ -93,6 +93,14 @@ export const POOL_SETTINGS: Readonly<PoolConfig> = {
   // Longer than any statement takes that comes to an end.
   query_timeout: 60_000,
 };
+/** One that leaves nothing behind when it fails: `pg` forgets it, and the socket would keep the process while the server waits. */
+export class TidyClient extends Client {
+  constructor(config?: ClientConfig | string) {
+    super(config);
+    this.connection.on("error", () => this.connection.stream.destroy());
+  }
+}
+
 /** It stands in the text of functions, where no quoting would serve every name. */
 const SCHEMA_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 
@@ -126,7 +134,7 @@ export class Database implements Statements {
     const { pool, connectionString } = this.#options;
     if (pool !== undefined) return pool;
     if (this.#pool === undefined) {
-      this.#pool = new Pool({ connectionString, ...POOL_SETTINGS });
+      this.#pool = new Pool({ connectionString, Client: TidyClient, ...POOL_SETTINGS });
       this.#listenTo(this.#pool);
     }
     return this.#pool;
