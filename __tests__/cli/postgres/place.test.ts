@@ -101,6 +101,15 @@ describe("the place of a call", () => {
     `postgres://app:${SECRET}/1@db/app`,
     `postgres://app:1/${SECRET}@db/app`,
     `postgres://app:${SECRET}@db:port/app`,
+    `postgres://app:p@${SECRET}/w#rd@db/app`,
+    `postgres://app:p@${SECRET}?w@db/app`,
+    `postgres://app:12/${SECRET}?x@db/app`,
+    `postgres://app:12?${SECRET}@db/app`,
+    `postgres://app:12#${SECRET}@db/app`,
+    `postgres://app:%zz${SECRET}@db/app`,
+    `postgres://app:100%${SECRET}@db/app`,
+    `postgres://app:%ff${SECRET}@db/app`,
+    `postgres://app:a/12?${SECRET}=%zz`,
   ])("is refused for %s, which is not shown", async (url) => {
     const terminal = new Terminal();
     expect(await terminal.run("list", "--database-url", url)).toBe(2);
@@ -123,6 +132,8 @@ describe("the name of a database", () => {
     [`postgres://:${SECRET}@db`, "postgres://db"],
     [`postgres://app:${SECRET}@%2Fvar%2Frun/app`, "postgres://app@%2Fvar%2Frun/app"],
     [`postgres://app:p%40${SECRET}@[::1]:5432/app`, "postgres://app@[::1]:5432/app"],
+    [`postgres://app:p@${SECRET}@db/app`, "postgres://app@db/app"],
+    [`postgres://app@db/a%40b?application_name=a%40b`, "postgres://app@db/a%40b"],
   ])("of %s is %s", (url, name) => {
     expect(databaseAddress(url, "").name).toBe(name);
   });

@@ -22,10 +22,10 @@ export function isPostgresUrl(text: string): boolean {
 
 /** `from`: where the text stood, for messages. They never show the text: a mistake may be right in its password. */
 export function databaseAddress(url: string, from: string, schema: string = DEFAULT_SCHEMA): DatabaseAddress {
-  if (!URL.canParse(url)) throw invalid(from);
-  const { protocol, username, host, pathname, searchParams } = new URL(url);
-  // An "@" in the path: a "/" in the password ended the host before its time.
-  if (!PROTOCOLS.has(protocol) || pathname.includes("@")) throw invalid(from);
+  if (!URL.canParse(url) || !hasWholeEscapes(url)) throw invalid(from);
+  const { protocol, username, host, pathname, search, hash, searchParams } = new URL(url);
+  // An "@" behind the host: a "/", "?" or "#" in the password ended that before its time.
+  if (!PROTOCOLS.has(protocol) || `${pathname}${search}${hash}`.includes("@")) throw invalid(from);
   const user = username === "" ? "" : `${username}@`;
   const shown = `${protocol}//${user}${host}${pathname}`;
   const seconds = Number(searchParams.get("connect_timeout") ?? 0);
@@ -37,9 +37,19 @@ export function databaseAddress(url: string, from: string, schema: string = DEFA
   };
 }
 
+/** A "%" that stands for itself would be taken for something else, or fail the driver. */
+function hasWholeEscapes(url: string): boolean {
+  try {
+    decodeURIComponent(url);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function invalid(from: string): CliError {
   return usageError(
     `Invalid ${from}: expected postgres://user:password@host:5432/database, ` +
-      `with special characters of the password percent-encoded`,
+      "with special characters percent-encoded, most of all those of the password",
   );
 }
