@@ -23,6 +23,17 @@ function skewed(ms: number): string[] {
   return ["--import", `data:text/javascript,${encodeURIComponent(program)}`];
 }
 
+/** Rota as it is installed without `pg`. */
+function withoutDriver(): { readonly directory: string; readonly main: string } {
+  const directory = stateDirectory();
+  cpSync(join(ROOT, "dist"), join(directory, "dist"), { recursive: true });
+  cpSync(join(ROOT, "package.json"), join(directory, "package.json"));
+  mkdirSync(join(directory, "node_modules"));
+  for (const name of ["commander", "yaml", "zod"])
+    symlinkSync(join(ROOT, "node_modules", name), join(directory, "node_modules", name));
+  return { directory, main: join(directory, "dist/cli/main.js") };
+}
+
 describe("rota run on a database", () => {
   it("shares the fleet with another: each slot has one job, and each node is listed", async () => {
     const scene = await DatabaseScene.made();
@@ -135,18 +146,21 @@ describe("the command on a database, in a process of its own", () => {
   );
 
   it("says how to install the driver, where that is missing", async () => {
-    const directory = stateDirectory();
-    cpSync(join(ROOT, "dist"), join(directory, "dist"), { recursive: true });
-    cpSync(join(ROOT, "package.json"), join(directory, "package.json"));
-    mkdirSync(join(directory, "node_modules"));
-    for (const name of ["commander", "yaml", "zod"])
-      symlinkSync(join(ROOT, "node_modules", name), join(directory, "node_modules", name));
-    const main = join(directory, "dist/cli/main.js");
+    const { directory, main } = withoutDriver();
     const args = ["list", "--database-url", "postgres://a:s3cr3t@db/b"];
     expect(await rota(args, directory, { main })).toEqual({
       exitCode: 1,
       out: "",
       err: "rota: postgres://a@db/b needs the package pg: `npm install pg` installs it\n",
     });
+  });
+
+  it("is not well without the driver", async () => {
+    const { directory, main } = withoutDriver();
+    const { exitCode, out } = await rota(["doctor", "--database-url", "postgres://a@db/b"], directory, {
+      main,
+    });
+    expect(exitCode).toBe(1);
+    expect(out).toContain("✗ database         postgres://a@db/b needs the package pg: `npm install pg`");
   });
 });

@@ -6,7 +6,7 @@ import { checkClock, checkZones, judgeNode } from "../doctor/surroundings.js";
 import { failure, fine, type Finding, warning } from "../doctor/finding.js";
 import { CliError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { locate, locateState } from "../locate.js";
+import { locate, locateState, namedPlace } from "../locate.js";
 import type { Place } from "../place/place.js";
 import { shownPath } from "../shown-path.js";
 import { oneLine } from "../text-width.js";
@@ -48,6 +48,13 @@ async function doctor(call: Call): Promise<ExitCode> {
 /** Where the state is, and what there is to say of the configuration; a wrong one hides only where it says that is. */
 async function placeOf(call: Call, findings: Finding[]): Promise<Place | undefined> {
   const about = "configuration";
+  try {
+    await namedPlace(call);
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    findings.push(failure("database", error.message));
+    return undefined;
+  }
   try {
     const { config, place } = await locate(call);
     findings.push(

@@ -9,6 +9,14 @@ import type { DatabasePlace, Reached } from "../place/database-place.js";
 import { leaseNowOf } from "../place/lease-now.js";
 import { oneLine } from "../text-width.js";
 import { relativeTime, shortDuration } from "../when.js";
+import {
+  ASK_OWNER,
+  judgeRights,
+  judgeSchema,
+  judgeServer,
+  missingRights,
+  readFacts,
+} from "./database-rights.js";
 import { failure, fine, type Finding, warning } from "./finding.js";
 
 /** What clocks may differ by without anybody noticing. */
@@ -27,30 +35,29 @@ export async function checkDatabase(
   try {
     reached = await place.reach(silent);
   } catch (error) {
-    return [failure("database", messageOf(error))];
+    const message = messageOf(error);
+    return [isDenied(error) ? failure("rights", `${message}: ${ASK_OWNER}`) : failure("database", message)];
   }
   await using _ = reached;
   const { database, now, version } = reached;
   const tookMs = clock.monotonic() - askedMs;
-  const findings = [fine("database", place.name), judgeClocks(now, clock.now(), tookMs)];
-  if (version === 0)
-    return [
-      ...findings,
-      fine("schema", `${database.schemaName} is not there yet: the first scheduler makes it`),
-    ];
-  if (version < SCHEMA_VERSION)
-    return [
-      ...findings,
-      warning(
-        "schema",
-        `version ${version}: \`rota migrate\`, or the next scheduler, brings it to ${SCHEMA_VERSION}`,
-      ),
-    ];
-  return [
-    ...findings,
-    fine("schema", `${database.schemaName}, version ${version}`),
-    ...judgeNodes(await listNodes(database, { leaseNow: leaseNowOf(clock) }), now),
+  const facts = await readFacts(database);
+  const findings = [
+    judgeServer(place.name, facts),
+    judgeClocks(now, clock.now(), tookMs),
+    judgeSchema(database.schemaName, version, facts),
   ];
+  if (version !== SCHEMA_VERSION) return findings;
+  const rights = judgeRights(facts.user, await missingRights(database));
+  findings.push(rights);
+  if (rights.verdict === "failure") return findings;
+  return [...findings, ...judgeNodes(await listNodes(database, { leaseNow: leaseNowOf(clock) }), now)];
+}
+
+/** Whether it was reached, and the user may not even look. */
+function isDenied(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause && cause.code === "42501";
 }
 
 /** A fact, and no fault: the database's clock decides there, and what this machine's shows has no effect. */

@@ -1,0 +1,160 @@
+/** What the doctor says to a user who may not do all that a scheduler does. */
+import { describe, expect, inject, it, onTestFinished } from "vitest";
+import { type DatabaseFacts, judgeServer, TABLES } from "../../../src/cli/doctor/database-rights.js";
+import { randomToken } from "../../../src/random.js";
+import { sharedPool } from "../../state/postgres/schema.js";
+import { examine } from "../examine.js";
+import { Scene } from "../scene.js";
+import type { Terminal } from "../terminal.js";
+import { DatabaseScene } from "./database-scene.js";
+
+/** The failures: what each is about, and what it says. */
+function failures({ lines }: Terminal): string[] {
+  const failed = lines.filter((line) => line.startsWith("✗"));
+  return failed.map((line) => line.replace(/^✗ (.*?)  +/, "$1: "));
+}
+
+class UserScene extends DatabaseScene {
+  /** Somebody with no rights at all. */
+  readonly user: string = `user_${randomToken()}`;
+
+  override get where(): string[] {
+    const url = new URL(inject("databaseUrl"));
+    url.username = this.user;
+    url.password = "s3cr3t";
+    return ["--database-url", url.href, "--database-schema", this.schema];
+  }
+
+  async sql(text: string): Promise<void> {
+    await sharedPool().query(text);
+  }
+
+  /** `given`: statements that give or take rights, with ":user" and ":schema" for whose and where. */
+  static async with(scene: UserScene, ...given: string[]): Promise<UserScene> {
+    const { user, schema } = scene;
+    await scene.sql(`create role ${user} login password 's3cr3t'`);
+    onTestFinished(() => scene.sql(`drop owned by ${user}; drop role ${user}`));
+    for (const text of given) await scene.sql(text.replaceAll(":user", user).replaceAll(":schema", schema));
+    return scene;
+  }
+
+  static async onTables(...given: string[]): Promise<UserScene> {
+    const scene = new UserScene();
+    await scene.runAs("migrate");
+    return UserScene.with(scene, ...given);
+  }
+
+  static onNothing(...given: string[]): Promise<UserScene> {
+    const { schema } = DatabaseScene.unmade();
+    return UserScene.with(new UserScene({}, schema), ...given);
+  }
+
+  /** As the owner. */
+  runAs(command: string): Promise<number> {
+    return this.runAlone(command, "--database-url", this.url, "--database-schema", this.schema);
+  }
+}
+
+const GRANTS = [
+  "grant usage on schema :schema to :user",
+  "grant select, insert, update, delete on all tables in schema :schema to :user",
+  "grant usage on all sequences in schema :schema to :user",
+];
+
+describe("rota doctor on a database", () => {
+  it("finds nothing wrong for a user who has what it takes", async () => {
+    const scene = await UserScene.onTables(...GRANTS);
+    expect(await examine(scene)).toBe(0);
+    expect(scene.out).toContain(`✓ rights           ${scene.user} has all that a scheduler needs\n`);
+  });
+
+  it.each([
+    ["the schema", GRANTS.slice(1), "permission denied for schema"],
+    ["tables", GRANTS.with(1, ""), "permission denied for table migrations"],
+    ["the sequence", GRANTS.slice(0, 2), "has no USAGE on job_number: have the owner of the schema grant it"],
+    [
+      "one table",
+      [...GRANTS, "revoke delete on :schema.nodes from :user"],
+      "has no DELETE on nodes: have the owner of the schema grant it",
+    ],
+  ])("fails for a user without rights on %s", async (_, given, message) => {
+    const scene = await UserScene.onTables(...given.filter((text) => text !== ""));
+    expect(await examine(scene)).toBe(1);
+    expect(failures(scene)).toEqual([expect.stringMatching(/^rights: /)]);
+    expect(failures(scene)[0]).toContain(message);
+    expect(failures(scene)[0]).toContain("have the owner of the schema grant it");
+  });
+
+  it.each([
+    [[], "on the database"],
+    [
+      ["create schema :schema", "grant create, usage on schema :schema to :user"],
+      "on the database and the schema",
+    ],
+  ])("fails where nothing is yet and the user may make nothing, with %j", async (given, where) => {
+    const scene = await UserScene.onNothing(...given);
+    expect(await examine(scene)).toBe(1);
+    expect(failures(scene)).toEqual([
+      `schema: ${scene.schema} is not made yet, and ${scene.user} may not make it: ` +
+        `have one who may call \`rota migrate\`, or grant ${scene.user} create ${where}`,
+    ]);
+    // And so it is: PostgreSQL wants the right to make schemas also of who finds one.
+    expect(await scene.run("migrate")).toBe(1);
+  });
+
+  it("fails where nothing can be written", async () => {
+    const scene = await UserScene.onTables(
+      ...GRANTS,
+      "alter role :user set default_transaction_read_only = on",
+    );
+    expect(await examine(scene)).toBe(1);
+    expect(failures(scene)).toEqual([
+      expect.stringMatching(/^database: .*default_transaction_read_only is on/),
+    ]);
+  });
+
+  it("fails on a standby", () => {
+    const facts: DatabaseFacts = {
+      user: "me",
+      isStandby: true,
+      isReadOnly: true,
+      mayMake: true,
+      hasSchema: true,
+      mayFill: true,
+      hasMigrations: true,
+    };
+    expect(judgeServer("postgres://db/app", facts)).toEqual({
+      about: "database",
+      verdict: "failure",
+      message: "postgres://db/app is a standby, which can only be read: name the primary",
+    });
+  });
+
+  it("fails where the list of migrations was emptied", async () => {
+    const scene = DatabaseScene.unmade();
+    await scene.run("migrate");
+    await sharedPool().query(`delete from "${scene.schema}".migrations`);
+    expect(await examine(scene)).toBe(1);
+    expect(failures(scene)).toEqual([
+      expect.stringContaining(`schema: ${scene.schema}.migrations is there and empty`),
+    ]);
+  });
+
+  it.each([
+    ["localhost", "Invalid --database-url: expected postgres://"],
+    ["postgres://db/app#@", "Invalid --database-url: expected postgres://"],
+  ])("fails for the address %s", async (url, message) => {
+    const scene = new Scene();
+    expect(await examine(scene, "--database-url", url)).toBe(1);
+    expect(failures(scene)).toEqual([expect.stringContaining(`database: ${message}`)]);
+  });
+
+  it("looks at every table that there is", async () => {
+    const { schema } = await DatabaseScene.made();
+    const { rows } = await sharedPool().query<{ name: string }>(
+      "select relname as name from pg_class where relnamespace = to_regnamespace($1) and relkind = 'r'",
+      [schema],
+    );
+    expect(rows.map(({ name }) => name).toSorted()).toEqual(TABLES);
+  });
+});
