@@ -48,7 +48,10 @@ export async function locate(call: Call): Promise<Located> {
   }
   const usual = join(context.cwd, DEFAULT_STATE_DIRECTORY);
   if (await isThere(usual, "directory")) return { config: undefined, place: unnamedPlace(call, usual) };
-  throw noConfigError(context.cwd);
+  throw noConfigError(
+    context.cwd,
+    ` or where the state is with --${STATE_DIR.name} or --${DATABASE_URL.name}`,
+  );
 }
 
 /** Where the state is, for commands that need nothing else: a wrong configuration keeps nobody from what has happened. */
@@ -102,10 +105,11 @@ export async function readConfig(file: string, { env }: CliContext): Promise<Con
   return loadConfig(shownPath(file), { env });
 }
 
-export function noConfigError(directory: string): CliError {
+/** For commands that need one; `more`: what else would help. */
+export function noConfigError(directory: string, more = ""): CliError {
   return usageError(
     `There is no ${CONFIG_NAME} in ${directory} or above it: make one with \`rota init\`, ` +
-      `or say where it is with --${CONFIG.name} or where the state is with --${STATE_DIR.name} or --${DATABASE_URL.name}`,
+      `or say where it is with --${CONFIG.name}${more}`,
   );
 }
 

@@ -79,7 +79,11 @@ describe("rota run", () => {
   });
 
   it("exits with 2 where there is no configuration", async () => {
-    expect(await RunScene.with().run("run")).toBe(2);
+    const scene = RunScene.with();
+    expect(await scene.run("run", "--database-url", "postgres://db/app")).toBe(2);
+    expect(scene.err).toMatch(
+      /^rota: There is no rota\.yaml in \S+ or above it: make one with `rota init`, or say where it is with --config\n/,
+    );
   });
 
   it("exits with 2 for a time that is none", async () => {

@@ -34,6 +34,16 @@ describe("the place of a call", () => {
     );
   });
 
+  it("is that of an address with blanks around it", async () => {
+    const scene = await DatabaseScene.made({ env: { DATABASE_URL: ` ${inject("databaseUrl")}\n` } });
+    expect(await scene.runAlone("list", "--names", "--database-schema", scene.schema)).toBe(0);
+    expect(scene.err).toBe(
+      `Using ${scene.place}, from DATABASE_URL. --state-dir uses a directory instead.\n`,
+    );
+    const option = ["--database-url", ` ${scene.url} `, "--database-schema", scene.schema];
+    expect(await scene.runAlone("list", "--names", ...option)).toBe(0);
+  });
+
   it("is what the option says, where the environment says another", async () => {
     const scene = await DatabaseScene.made({ env: { DATABASE_URL: "postgres://127.0.0.1:1/other" } });
     expect(await scene.run("list")).toBe(0);
@@ -47,8 +57,8 @@ describe("the place of a call", () => {
     expect(scene.json).toMatchObject([{ last_error: "from the directory" }]);
   });
 
-  it("is a directory where DATABASE_URL is empty", async () => {
-    const scene = new Scene({ env: { DATABASE_URL: "" } });
+  it.each(["", " \n"])("is a directory where DATABASE_URL is empty: %j", async (url) => {
+    const scene = new Scene({ env: { DATABASE_URL: url } });
     expect(await scene.run("list")).toBe(0);
     expect(scene.err).toBe(`4 schedules. No scheduler runs on ${scene.stateDir}.\n`);
   });

@@ -6,6 +6,34 @@ import { DatabaseError } from "../../../src/state/postgres/index.js";
 
 const messageFor = (error: unknown): string => unreachable("postgres://db/app", error).message;
 
+/** As Node reports what went wrong with a connection. */
+const systemError = (code: string, syscall: string): Error =>
+  Object.assign(new Error(`${syscall} ${code}`), { code, syscall });
+
+describe("an error of the database", () => {
+  it("is a refusal where PostgreSQL sent its code", () => {
+    const error = new DatabaseError(Object.assign(new Error("no such table"), { code: "42P01" }));
+    expect([error.message, error.sqlState]).toEqual(["The database refused: no such table", "42P01"]);
+  });
+
+  it.each([
+    systemError("ECONNREFUSED", "connect"),
+    systemError("EPIPE", "write"),
+    new Error("timeout expired"),
+  ])("is none where nobody was there to refuse: %s", (cause) => {
+    const error = new DatabaseError(cause);
+    expect([error.message, error.sqlState]).toEqual([
+      `Could not reach the database: ${cause.message}`,
+      undefined,
+    ]);
+  });
+
+  it("tells of every address that was tried", () => {
+    const cause = new AggregateError([systemError("ECONNREFUSED", "connect"), new Error("no")]);
+    expect(new DatabaseError(cause).message).toBe("Could not reach the database: connect ECONNREFUSED, no");
+  });
+});
+
 describe("an error on the way to a database", () => {
   it("is told of every address that was tried: such an error has no words of its own", () => {
     const tried = ["connect ECONNREFUSED ::1:5432", "connect ECONNREFUSED 127.0.0.1:5432"];

@@ -1,11 +1,11 @@
 /** Connections for the command, and what to say when there are none: it never waits for long, and tells no password. */
 import { type ClientConfig, Pool, type PoolConfig } from "pg";
-import { messageOf } from "../../errors.js";
 import { StateError } from "../../state/errors.js";
 import {
   DatabaseError,
   POOL_SETTINGS,
   type PostgresPool,
+  reasonOf,
   TidyClient,
 } from "../../state/postgres/database.js";
 import { type CliError, refusedError, usageError } from "../errors.js";
@@ -33,18 +33,18 @@ export function commandPool({ url, connectMs }: DatabaseAddress, settings: PoolC
 export function unreachable(name: string, error: unknown): CliError | StateError {
   if (error instanceof DatabaseError) {
     const { cause } = error;
-    return refusedError(`Could not use ${name}: ${reasonOf(cause)}`, cause);
+    return refusedError(`Could not use ${name}: ${reasonInWords(cause)}`, cause);
   }
-  if (!(error instanceof StateError)) return refusedError(`Could not use ${name}: ${reasonOf(error)}`, error);
+  if (!(error instanceof StateError))
+    return refusedError(`Could not use ${name}: ${reasonInWords(error)}`, error);
   return error.code === "INVALID_STATE" ? usageError(error.message, error) : error;
 }
 
 /** As `pg` says that it was asked for one and has none. */
 const NO_PASSWORD = /client password must be a (non-empty )?string/;
 
-/** A host with several addresses is tried at each, and has an error for each. */
-function reasonOf(cause: unknown): string {
-  if (cause instanceof AggregateError) return cause.errors.map(messageOf).join(", ");
-  const message = messageOf(cause);
-  return NO_PASSWORD.test(message) ? "the server asks for a password, and the address has none" : message;
+/** In the driver's words, where those say enough. */
+function reasonInWords(cause: unknown): string {
+  const reason = reasonOf(cause);
+  return NO_PASSWORD.test(reason) ? "the server asks for a password, and the address has none" : reason;
 }

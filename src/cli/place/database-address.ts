@@ -21,7 +21,12 @@ export function isPostgresUrl(text: string): boolean {
 }
 
 /** `from`: where the text stood, for messages. They never show the text: a mistake may be right in its password. */
-export function databaseAddress(url: string, from: string, schema: string = DEFAULT_SCHEMA): DatabaseAddress {
+export function databaseAddress(
+  text: string,
+  from: string,
+  schema: string = DEFAULT_SCHEMA,
+): DatabaseAddress {
+  const url = text.trim();
   if (!URL.canParse(url) || !hasWholeEscapes(url)) throw invalid(from);
   const { protocol, username, host, pathname, search, hash, searchParams } = new URL(url);
   // An "@" behind the host: a "/", "?" or "#" in the password ended that before its time.

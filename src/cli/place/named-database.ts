@@ -59,7 +59,7 @@ function hasStrangeVariable(call: Call): boolean {
 
 /** What the environment says, where it is asked. */
 function variableOf({ context, option }: Call): string {
-  return option(STATE_DIR) === undefined ? (context.env[VARIABLE] ?? "") : "";
+  return option(STATE_DIR) === undefined ? (context.env[VARIABLE] ?? "").trim() : "";
 }
 
 /** Once in a call. */

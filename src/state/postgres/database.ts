@@ -210,11 +210,18 @@ export class DatabaseError extends StateError {
   readonly sqlState: string | undefined;
 
   constructor(cause: unknown) {
-    super(`The database refused: ${messageOf(cause)}`, { code: "STATE_DATABASE", cause });
-    this.sqlState = sqlStateOf(cause);
+    const sqlState = sqlStateOf(cause);
+    const what = sqlState === undefined ? "Could not reach the database" : "The database refused";
+    super(`${what}: ${reasonOf(cause)}`, { code: "STATE_DATABASE", cause });
+    this.sqlState = sqlState;
   }
 }
 DatabaseError.prototype.name = "DatabaseError";
+
+/** A host with several addresses is tried at each, and has an error for each. */
+export function reasonOf(cause: unknown): string {
+  return cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : messageOf(cause);
+}
 
 export function databaseError(cause: unknown): StateError {
   return cause instanceof StateError ? cause : new DatabaseError(cause);
@@ -240,6 +247,8 @@ export function isLostReply(error: unknown): boolean {
 }
 
 function sqlStateOf(error: unknown): string | undefined {
-  const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
+  // The system's own codes can look alike: "EPIPE".
+  const isSent = error instanceof Error && "code" in error && !("syscall" in error);
+  const code: unknown = isSent ? error.code : undefined;
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
