@@ -9,6 +9,14 @@ describe("the reference of the command", () => {
     const page = readFileSync(new URL("../../docs/cli.md", import.meta.url), "utf8");
     expect(page).toBe(cliReference(COMMANDS));
   });
+
+  it("knows that a state can be missing too", async () => {
+    const terminal = new Terminal();
+    const exitCode = await terminal.run("jobs", "--state-dir", "nowhere");
+    expect(cliReference(COMMANDS)).toContain(
+      `- \`${exitCode}\`: there is no such agent, schedule or job, or no state at all where it was looked for`,
+    );
+  });
 });
 
 describe("every command", () => {

@@ -5,6 +5,7 @@ export const EXIT = {
   failure: 1,
   /** Wrong usage, or a wrong configuration. */
   usage: 2,
+  /** What was named, or the state where it should be, is not there. */
   notFound: 3,
   /** The job that was waited for failed. */
   jobFailed: 5,

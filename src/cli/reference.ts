@@ -8,7 +8,7 @@ const EXIT_WORDS: readonly (readonly [number, string])[] = [
   [EXIT.ok, "it worked"],
   [EXIT.failure, "it did not"],
   [EXIT.usage, "it was called wrongly, or the configuration is wrong"],
-  [EXIT.notFound, "there is no such agent, schedule or job"],
+  [EXIT.notFound, "there is no such agent, schedule or job, or no state at all where it was looked for"],
   [EXIT.jobFailed, "the job that was waited for failed"],
 ];
 
