@@ -13,6 +13,8 @@ export type Standing = "disabled" | "failing" | "idle" | "paused" | "running";
 export interface Surroundings {
   readonly now: Date;
   readonly isSchedulerRunning: boolean;
+  /** Whether none that runs knows it: each has its own configuration. @default false */
+  readonly isOrphan?: boolean | undefined;
   readonly load: AgentLoad | undefined;
 }
 
@@ -50,7 +52,7 @@ export function whyOf(schedule: FleetSchedule, surroundings: Surroundings): stri
 }
 
 function obstacle({ origin, state, definition }: FleetSchedule, about: Surroundings): string | undefined {
-  const { now, isSchedulerRunning, load } = about;
+  const { now, isSchedulerRunning, isOrphan = false, load } = about;
   if (isRunning(state, now)) {
     const job = `running ${state.claim?.job_id ?? ""}`;
     return isSchedulerRunning ? job : `${job}, left by a scheduler that is gone`;
@@ -65,7 +67,8 @@ function obstacle({ origin, state, definition }: FleetSchedule, about: Surroundi
   const nextMs = isoTimeMs(state.next_run_at);
   if (nextMs === undefined) return unplanned(origin, definition, state);
   if (nextMs > now.getTime()) return undefined;
-  if (!isSchedulerRunning) return `due, but no scheduler runs`;
+  if (!isSchedulerRunning) return "due, but no scheduler runs";
+  if (isOrphan) return "due, but no scheduler that runs knows it";
   if (load?.most !== undefined && load.running >= load.most)
     return `waiting for capacity: ${load.running} of ${load.most} running`;
   return undefined;

@@ -35,6 +35,27 @@ describe("on a database", () => {
     expect(scene.err).toBe("4 schedules. 2 schedulers: one, two.\n");
   });
 
+  it("list says what is due that no scheduler knows which runs, and describe too", async () => {
+    const scene = await DatabaseScene.made();
+    const due = { next_run_at: "2026-03-01T11:00:00.000Z", next_run_source: "baseline-interval" } as const;
+    await scene.state("reports/hourly", due);
+    await scene.state("reports/nightly", due);
+    const [node, gone] = [scene.store({ nodeName: "one" }), scene.store({ nodeName: "gone" })];
+    await gone.open();
+    await gone.define([{ agent: "reports", schedule: "hourly" }]);
+    await scene.silence();
+    await node.open();
+    await node.define([{ agent: "reports", schedule: "nightly" }]);
+    const nobody = "due, but no scheduler that runs knows it";
+    expect(await scene.run("list", "reports", "--json")).toBe(0);
+    const rows = scene.json as { schedule: string; why: string }[];
+    const why = (name: string): string | undefined => rows.find(({ schedule }) => schedule === name)?.why;
+    expect(why("hourly")).toBe(nobody);
+    expect(why("nightly")).not.toContain("due");
+    await scene.run("describe", "reports/hourly");
+    expect(scene.out).toContain(nobody);
+  });
+
   it("describe shows the state and the last jobs", async () => {
     const scene = await DatabaseScene.made();
     await scene.state("reports/hourly", { next_run_at: "2026-03-01T12:30:00.000Z", last_error: "no disk" });

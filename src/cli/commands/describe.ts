@@ -55,11 +55,12 @@ async function describe(call: Call): Promise<ExitCode> {
   await using fleet = await readFleet(call);
   const { guest, now } = fleet;
   const targets = findTargets(fleet.schedules, args[0] ?? "");
+  const orphans = await guest.orphans();
   const descriptions: Description[] = [];
   for (const schedule of targets) {
     const { agent, schedule: name } = schedule;
     const jobs = await guest.store.jobs.list({ agent, schedule: name, limit: JOBS_SHOWN });
-    descriptions.push(descriptionOf(schedule, fleet, jobs));
+    descriptions.push(descriptionOf(schedule, fleet, { jobs, isOrphan: orphans.has(schedule) }));
   }
   if (isJson) output.json(descriptions.map((description) => jsonOf(description, now)));
   else
@@ -70,10 +71,15 @@ async function describe(call: Call): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-function descriptionOf(schedule: FleetSchedule, fleet: Fleet, jobs: readonly JobRecord[]): Description {
+interface Asked {
+  readonly jobs: readonly JobRecord[];
+  readonly isOrphan: boolean;
+}
+
+function descriptionOf(schedule: FleetSchedule, fleet: Fleet, { jobs, isOrphan }: Asked): Description {
   const { definition, state } = schedule;
   const { now } = fleet;
-  const about = { now, isSchedulerRunning: isRun(fleet), load: loadsOf(fleet).get(schedule.agent) };
+  const about = { now, isSchedulerRunning: isRun(fleet), isOrphan, load: loadsOf(fleet).get(schedule.agent) };
   const runs = definition === undefined ? [] : forecast({ definition, state, now, count: RUNS_SHOWN });
   return { schedule, why: whyOf(schedule, about), runs, jobs };
 }

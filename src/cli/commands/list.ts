@@ -66,10 +66,14 @@ async function list(call: Call): Promise<ExitCode> {
   const isWhole = option(ALL) || fleet.config === undefined;
   const known = fleet.schedules.filter(({ origin }) => isWhole || origin !== "state-only");
   const wanted = args[0] === undefined ? known : findTargets(known, args[0]);
-  const about = { now, isSchedulerRunning: isRun(fleet) };
+  const isSchedulerRunning = isRun(fleet);
+  const orphans = await fleet.guest.orphans();
   const loads = loadsOf(fleet);
   const rows = wanted
-    .map((schedule) => rowOf(schedule, Object.assign({ load: loads.get(schedule.agent) }, about)))
+    .map((schedule) => {
+      const load = loads.get(schedule.agent);
+      return rowOf(schedule, { now, isSchedulerRunning, isOrphan: orphans.has(schedule), load });
+    })
     .toSorted(byNextRun);
   if (option(NAMES)) for (const name of wanted.map(nameOf)) output.line(oneLine(name));
   else if (isJson) output.json(rows.map(jsonOf));

@@ -6,11 +6,12 @@ import { type Clock, systemClock } from "../../clock.js";
 import type { Logger } from "../../logger.js";
 import { Database } from "../../state/postgres/database.js";
 import { readStates } from "../../state/postgres/fleet-rows.js";
-import { listNodes, type NodeRecord } from "../../state/postgres/list-nodes.js";
+import { listNodes, listOrphans, type NodeRecord } from "../../state/postgres/list-nodes.js";
 import { migrate, type Migrated, schemaVersion, SCHEMA_VERSION } from "../../state/postgres/migrate.js";
 import { readBytes } from "../../state/postgres/output-blocks.js";
 import { PostgresStore } from "../../state/postgres/postgres-store.js";
 import { msOf } from "../../state/postgres/state-row.js";
+import { ScheduleMap } from "../../state/schedule-map.js";
 import type { DueSlots, ScheduleKey } from "../../state/state-store.js";
 import { checkDatabase } from "../doctor/database.js";
 import type { Finding } from "../doctor/finding.js";
@@ -18,7 +19,16 @@ import { type CliError, notFoundError, refusedError } from "../errors.js";
 import { commandPool, type CommandPool, unreachable } from "./command-pool.js";
 import type { DatabaseAddress } from "./database-address.js";
 import { leaseNowOf } from "./lease-now.js";
-import type { FleetStates, Guest, Home, Place, SeenScheduler, Settler, Visitor } from "./place.js";
+import type {
+  FleetStates,
+  Guest,
+  Home,
+  Place,
+  ScheduleSet,
+  SeenScheduler,
+  Settler,
+  Visitor,
+} from "./place.js";
 
 /** A connection that was made, and what the database said of itself. */
 export interface Reached extends AsyncDisposable {
@@ -154,6 +164,13 @@ export class DatabaseGuest extends DatabaseHome implements Guest {
       seenAt,
       isAlive: !isLate,
     }));
+  }
+
+  async orphans(): Promise<ScheduleSet> {
+    const found = new ScheduleMap<true>();
+    const keys = await listOrphans(this.database, this.clock.now(), this.#leaseNow());
+    for (const key of keys) found.set(key, true);
+    return { has: (key) => found.get(key) !== undefined };
   }
 
   output(jobId: string): Promise<Buffer | undefined> {

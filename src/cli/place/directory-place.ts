@@ -10,7 +10,16 @@ import type { Finding } from "../doctor/finding.js";
 import { checkStateContent } from "../doctor/state-content.js";
 import { checkStateDirectory } from "../doctor/state-directory.js";
 import { shownPath } from "../shown-path.js";
-import type { FleetStates, Guest, Home, Place, SeenScheduler, Settler, Visitor } from "./place.js";
+import type {
+  FleetStates,
+  Guest,
+  Home,
+  Place,
+  ScheduleSet,
+  SeenScheduler,
+  Settler,
+  Visitor,
+} from "./place.js";
 
 export class DirectoryPlace implements Place {
   readonly #stateDir: string;
@@ -74,6 +83,10 @@ class DirectoryGuest extends DirectoryHome implements Guest {
   async schedulers(): Promise<readonly SeenScheduler[]> {
     const owner = await readOwner(this.#stateDir, this.clock.now());
     return owner === undefined ? [] : [{ name: undefined, ...owner }];
+  }
+
+  async orphans(): Promise<ScheduleSet> {
+    return { has: () => false };
   }
 
   output(jobId: string): Promise<Buffer | undefined> {

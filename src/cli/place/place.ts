@@ -46,10 +46,16 @@ export interface Home extends AsyncDisposable {
 export interface Guest extends Home {
   /** Those that run, or did until lately; with a key, only those that may run that schedule. */
   schedulers(key?: ScheduleKey): Promise<readonly SeenScheduler[]>;
+  /** What is due and will not run, because none of those that live knows it. Asked once for all. */
+  orphans(): Promise<ScheduleSet>;
   /** A job's output, as bytes: one that is being written may end within a character. */
   output(jobId: string): Promise<Buffer | undefined>;
   /** Whether nobody will ever end a job whose record is open. */
   isAbandoned(jobId: string): Promise<boolean>;
+}
+
+export interface ScheduleSet {
+  has(key: ScheduleKey): boolean;
 }
 
 /** A scheduler as it is seen from outside. */

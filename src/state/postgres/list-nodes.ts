@@ -1,6 +1,7 @@
 /** The nodes that share a schema, for who looks from outside: who they are, and when each last showed that it lives. */
+import { isoText } from "../../iso-time.js";
 import type { ScheduleKey } from "../state-store.js";
-import { columnText } from "./column-text.js";
+import { columnText, textOfColumn } from "./column-text.js";
 import type { Statements } from "./database.js";
 import { msOf } from "./state-row.js";
 
@@ -24,6 +25,27 @@ export interface NodeFilter {
   readonly leaseNow?: string | null | undefined;
 }
 
+/** Whether node n has said that it may run schedule s. */
+const MAY_RUN = "case when s.id < 8 * length(n.schedules) then get_bit(n.schedules, s.id) = 1 else false end";
+
+/** The schedules that are due at a time and that no node may run which gives signs of life. */
+export async function listOrphans(
+  { schema, query }: Statements,
+  now: Date,
+  leaseNow: string | null = null,
+): Promise<readonly ScheduleKey[]> {
+  const rows = await query({
+    text: `select s.agent, s.schedule from ${schema}.schedules s join ${schema}.states t on t.id = s.id
+      where t.token is null and t.due_at <= $1 and not exists (select from ${schema}.nodes n
+        where n.seen_at >= coalesce($2, clock_timestamp()) - n.lease and ${MAY_RUN})`,
+    values: [isoText(now), leaseNow],
+  });
+  return rows.map(({ agent, schedule }) => ({
+    agent: textOfColumn(String(agent)),
+    schedule: textOfColumn(String(schedule)),
+  }));
+}
+
 /** In the order of their start. */
 export async function listNodes(
   { schema, query }: Statements,
@@ -36,7 +58,7 @@ export async function listNodes(
       left join (select owner, count(*) as claims from ${schema}.states where lease_until is not null group by owner) as c
         on c.owner = n.id
       where $2::text is null or exists (select from ${schema}.schedules s where s.agent = $2 and s.schedule = $3
-        and case when s.id < 8 * length(n.schedules) then get_bit(n.schedules, s.id) = 1 else false end)
+        and ${MAY_RUN})
       order by n.started_at, n.id`,
     values: [
       leaseNow,
