@@ -1,65 +1,18 @@
 /** What the doctor says to a user who may not do all that a scheduler does. */
-import { describe, expect, inject, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type DatabaseFacts, judgeServer, TABLES } from "../../../src/cli/doctor/database-rights.js";
-import { randomToken } from "../../../src/random.js";
 import { sharedPool } from "../../state/postgres/schema.js";
 import { examine } from "../examine.js";
 import { Scene } from "../scene.js";
 import type { Terminal } from "../terminal.js";
 import { DatabaseScene } from "./database-scene.js";
+import { GRANTS, UserScene } from "./user-scene.js";
 
 /** The failures: what each is about, and what it says. */
 function failures({ lines }: Terminal): string[] {
   const failed = lines.filter((line) => line.startsWith("✗"));
   return failed.map((line) => line.replace(/^✗ (.*?)  +/, "$1: "));
 }
-
-class UserScene extends DatabaseScene {
-  /** Somebody with no rights at all. */
-  readonly user: string = `user_${randomToken()}`;
-
-  override get where(): string[] {
-    const url = new URL(inject("databaseUrl"));
-    url.username = this.user;
-    url.password = "s3cr3t";
-    return ["--database-url", url.href, "--database-schema", this.schema];
-  }
-
-  async sql(text: string): Promise<void> {
-    await sharedPool().query(text);
-  }
-
-  /** `given`: statements that give or take rights, with ":user" and ":schema" for whose and where. */
-  static async with(scene: UserScene, ...given: string[]): Promise<UserScene> {
-    const { user, schema } = scene;
-    await scene.sql(`create role ${user} login password 's3cr3t'`);
-    onTestFinished(() => scene.sql(`drop owned by ${user}; drop role ${user}`));
-    for (const text of given) await scene.sql(text.replaceAll(":user", user).replaceAll(":schema", schema));
-    return scene;
-  }
-
-  static async onTables(...given: string[]): Promise<UserScene> {
-    const scene = new UserScene();
-    await scene.runAs("migrate");
-    return UserScene.with(scene, ...given);
-  }
-
-  static onNothing(...given: string[]): Promise<UserScene> {
-    const { schema } = DatabaseScene.unmade();
-    return UserScene.with(new UserScene({}, schema), ...given);
-  }
-
-  /** As the owner. */
-  runAs(command: string): Promise<number> {
-    return this.runAlone(command, "--database-url", this.url, "--database-schema", this.schema);
-  }
-}
-
-const GRANTS = [
-  "grant usage on schema :schema to :user",
-  "grant select, insert, update, delete on all tables in schema :schema to :user",
-  "grant usage on all sequences in schema :schema to :user",
-];
 
 describe("rota doctor on a database", () => {
   it("finds nothing wrong for a user who has what it takes", async () => {

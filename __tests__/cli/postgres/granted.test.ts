@@ -1,0 +1,39 @@
+/** What the documentation says of a scheduler's user and its connections, held to what a scheduler does. */
+import { describe, expect, it, vi } from "vitest";
+import { POOL_SETTINGS } from "../../../src/state/postgres/database.js";
+import { textOf } from "../../package/pages.js";
+import { RotaProcess } from "../run/rota-process.js";
+import { fleetText } from "../run/run-scene.js";
+import { GRANTS, UserScene } from "./user-scene.js";
+
+describe("a scheduler's user in the documentation", () => {
+  it("is given something", () => {
+    expect(GRANTS.length).toBeGreaterThan(0);
+  });
+
+  it("has all that a scheduler and the commands need", async () => {
+    const scene = await UserScene.onTables(...GRANTS);
+    scene.write(fleetText({ a: { interval: "1s", script: "console.log('hello')" } }));
+    const node = new RotaProcess(["--json", ...scene.where], scene.cwd);
+    await node.heard("scheduler:started");
+    const { jobs } = scene.store();
+    await vi.waitFor(
+      async () => expect((await jobs.list({ status: "completed" })).length).toBeGreaterThanOrEqual(2),
+      { timeout: 30_000, interval: 100 },
+    );
+    expect(await scene.run("pause", "a")).toBe(0);
+    expect(await scene.run("nodes")).toBe(0);
+    expect(await scene.run("logs", "a/work")).toBe(0);
+    expect(scene.out).toBe("hello\n");
+    node.signal("SIGTERM");
+    expect(await node.end()).toBe(0);
+    expect(node.err).not.toMatch(/permission|refused/);
+    expect(node.out).not.toContain("scheduler:error");
+  });
+});
+
+describe("the documentation", () => {
+  it("says how many connections a node has at most", () => {
+    expect(textOf("docs/several-machines.md")).toContain(`up to ${POOL_SETTINGS.max} connections`);
+  });
+});
