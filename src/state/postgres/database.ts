@@ -6,6 +6,7 @@ import { Client, type ClientConfig, Pool, type PoolConfig } from "pg";
 import { messageOf, quote } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import { invalidState, StateError } from "../errors.js";
+import { beginReadCommitted } from "./isolation.js";
 
 export interface QueryAnswer {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
@@ -92,6 +93,7 @@ export const POOL_SETTINGS: Readonly<PoolConfig> = {
   connectionTimeoutMillis: 30_000,
   // Longer than any statement takes that comes to an end.
   query_timeout: 60_000,
+  verify: beginReadCommitted,
 };
 /** One that leaves nothing behind when it fails: `pg` forgets it, and the socket would keep the process while the server waits. */
 export class TidyClient extends Client {

@@ -72,7 +72,8 @@ export async function schemaVersion(database: Database): Promise<number> {
 async function bringUpToDate(client: PostgresClient, { schema, schemaName }: Database): Promise<number> {
   const run = (text: string, values: unknown[] = []): ReturnType<PostgresClient["query"]> =>
     client.query(values.length > 0 ? { text, values } : { text });
-  await run("begin");
+  // Whoever had to wait for the lock has to see what was made meanwhile.
+  await run("begin isolation level read committed");
   await run("select pg_advisory_xact_lock(hashtext($1), 1)", [schemaName]);
   await run(`create schema if not exists ${schema}`);
   await run(

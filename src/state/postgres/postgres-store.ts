@@ -32,6 +32,7 @@ import { EndClaims } from "./claim-operations.js";
 import { Database, type PostgresPool } from "./database.js";
 import { readStates } from "./fleet-rows.js";
 import { Heartbeat } from "./heartbeat.js";
+import { requireReadCommitted } from "./isolation.js";
 import { migrateDatabase } from "./migrate.js";
 import { checkedNodeName, signOff } from "./node.js";
 import { NodeLife } from "./node-life.js";
@@ -96,6 +97,7 @@ export class PostgresStore implements StateStore {
     const time = new StoreTime(clock);
     this.#time = time;
     const prepare = async (unprepared: Database): Promise<void> => {
+      await requireReadCommitted(unprepared);
       await migrateDatabase(unprepared);
       await time.learn(unprepared);
     };
