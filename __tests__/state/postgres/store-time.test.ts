@@ -57,6 +57,14 @@ describe("the lead of the database's clock", () => {
 });
 
 describe("the time of a store", () => {
+  it("is not changed by an answer that is no time", () => {
+    const time = new StoreTime(undefined);
+    const now = new Date();
+    time.heard(now, time.monotonic());
+    time.heard(new Date(NaN), time.monotonic());
+    expect(Math.abs(time.now().getTime() - now.getTime())).toBeLessThan(5_000);
+  });
+
   it("is not known before the database has said it", () => {
     const time = new StoreTime(undefined);
     time.adopt(systemClock);

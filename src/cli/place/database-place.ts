@@ -10,7 +10,7 @@ import { listNodes, listOrphans, type NodeRecord } from "../../state/postgres/li
 import { migrate, type Migrated, schemaVersion, SCHEMA_VERSION } from "../../state/postgres/migrate.js";
 import { readBytes } from "../../state/postgres/output-blocks.js";
 import { PostgresStore } from "../../state/postgres/postgres-store.js";
-import { msOf } from "../../state/postgres/state-row.js";
+import { databaseTime } from "../../state/postgres/store-time.js";
 import { ScheduleMap } from "../../state/schedule-map.js";
 import type { DueSlots, ScheduleKey } from "../../state/state-store.js";
 import { checkDatabase } from "../doctor/database.js";
@@ -83,8 +83,7 @@ export class DatabasePlace implements Place {
     try {
       const database = new Database({ pool, schema, logger });
       const version = await schemaVersion(database);
-      const [row] = await database.send({ text: "select clock_timestamp() as now" });
-      const now = new Date(msOf(row?.["now"]) ?? 0);
+      const now = await databaseTime(database);
       return { pool, database, version, now, [Symbol.asyncDispose]: () => pool.end() };
     } catch (error) {
       await pool.end();

@@ -6,6 +6,7 @@ import { Client, type ClientConfig, Pool, type PoolConfig } from "pg";
 import { messageOf, quote } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import { invalidState, StateError } from "../errors.js";
+import { AS_TEXT, AS_VALUES, type ColumnTypes } from "./column-types.js";
 import { beginReadCommitted } from "./isolation.js";
 
 export interface QueryAnswer {
@@ -30,7 +31,7 @@ export interface PostgresQuery {
   name?: string;
   values?: unknown[];
   query_timeout?: number;
-  types?: { getTypeParser(): (text: string) => unknown };
+  types?: ColumnTypes;
 }
 
 /** What is needed of a connection of `pg`. */
@@ -70,12 +71,6 @@ export interface DatabaseOptions {
   readonly prepare?: ((database: Database) => Promise<void>) | undefined;
 }
 
-const AS_TEXT = {
-  getTypeParser:
-    () =>
-    (text: string): string =>
-      text,
-};
 const MOST_TRIES = 10;
 const heardPools = new WeakSet<PostgresPool>();
 const heardClients = new WeakSet<PostgresClient>();
@@ -186,9 +181,8 @@ export class Database implements Statements {
 
   /** As `query`, for who prepares. */
   async send({ text, name, values = [], isText = false, timeoutMs }: Query): Promise<QueryAnswer["rows"]> {
-    const query: PostgresQuery = { text, values: [...values] };
+    const query: PostgresQuery = { text, values: [...values], types: isText ? AS_TEXT : AS_VALUES };
     if (name !== undefined) query.name = name;
-    if (isText) query.types = AS_TEXT;
     if (timeoutMs !== undefined) query.query_timeout = timeoutMs;
     try {
       const { rows } = await this.pool.query(query);

@@ -26,7 +26,7 @@ export interface NodeFilter {
 }
 
 /** Whether node n has said that it may run schedule s. */
-const MAY_RUN = "case when s.id < 8 * length(n.schedules) then get_bit(n.schedules, s.id) = 1 else false end";
+const MAY_RUN = "case when s.id < 8 * length(n.schedules)::bigint then get_bit(n.schedules, s.id) = 1 else false end";
 
 /** The schedules that are due at a time and that no node may run which gives signs of life. */
 export async function listOrphans(
@@ -52,7 +52,8 @@ export async function listNodes(
   { key, leaseNow = null }: NodeFilter = {},
 ): Promise<readonly NodeRecord[]> {
   const rows = await query({
-    text: `select n.name, n.host, n.pid, n.started_at, n.seen_at,
+    text: `select n.name, n.host, n.pid, date_part('epoch', n.started_at) * 1000 as started,
+        date_part('epoch', n.seen_at) * 1000 as seen,
         n.seen_at < coalesce($1, clock_timestamp()) - n.lease as is_late, coalesce(c.claims, 0)::int as claims
       from ${schema}.nodes n
       left join (select owner, count(*) as claims from ${schema}.states where lease_until is not null group by owner) as c
@@ -70,8 +71,8 @@ export async function listNodes(
     name: String(row["name"]),
     host: String(row["host"]),
     pid: Number(row["pid"]),
-    startedAt: new Date(msOf(row["started_at"]) ?? 0),
-    seenAt: new Date(msOf(row["seen_at"]) ?? 0),
+    startedAt: new Date(msOf(row["started"]) ?? 0),
+    seenAt: new Date(msOf(row["seen"]) ?? 0),
     isLate: row["is_late"] === true,
     claimCount: Number(row["claims"]),
   }));

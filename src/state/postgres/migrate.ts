@@ -5,6 +5,7 @@
 import { messageOf, quote } from "../../errors.js";
 import { StateError } from "../errors.js";
 import { createClaimFunctions } from "./claim-functions.js";
+import { AS_VALUES } from "./column-types.js";
 import { Database, databaseError, type PostgresClient, type PostgresPool } from "./database.js";
 import { processLogger } from "../../logger.js";
 import { createTables } from "./tables.js";
@@ -71,7 +72,7 @@ export async function schemaVersion(database: Database): Promise<number> {
 /** Answers the version that it had before. */
 async function bringUpToDate(client: PostgresClient, { schema, schemaName }: Database): Promise<number> {
   const run = (text: string, values: unknown[] = []): ReturnType<PostgresClient["query"]> =>
-    client.query(values.length > 0 ? { text, values } : { text });
+    client.query(values.length > 0 ? { text, values, types: AS_VALUES } : { text, types: AS_VALUES });
   // Whoever had to wait for the lock has to see what was made meanwhile.
   await run("begin isolation level read committed");
   await run("select pg_advisory_xact_lock(hashtext($1), 1)", [schemaName]);

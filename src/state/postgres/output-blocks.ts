@@ -23,12 +23,11 @@ export async function readWhole(database: Statements, id: string): Promise<strin
 /** As `readWhole`: an output that is being written may end within a character. */
 export async function readBytes({ schema, query }: Statements, id: string): Promise<Buffer | undefined> {
   const [row] = await query({
-    text: `select coalesce((select string_agg(b.bytes, '' order by b.block) from ${schema}.job_output_blocks b
-      where b.job_id = o.job_id), '') as bytes from ${schema}.job_outputs o where o.job_id = $1`,
+    text: `select encode(coalesce((select string_agg(b.bytes, '' order by b.block) from ${schema}.job_output_blocks b
+      where b.job_id = o.job_id), ''), 'hex') as bytes from ${schema}.job_outputs o where o.job_id = $1`,
     values: [id],
   });
-  const bytes = row?.["bytes"];
-  return bytes instanceof Uint8Array ? Buffer.from(bytes) : undefined;
+  return row === undefined ? undefined : bytesOf(row["bytes"]);
 }
 
 export class BlockOutputBytes implements OutputBytes {
@@ -44,14 +43,14 @@ export class BlockOutputBytes implements OutputBytes {
     const { schema, query } = this.#database;
     const end = position + bytes.length;
     const rows = await query({
-      text: `select block, bytes from ${schema}.job_output_blocks
+      text: `select block, encode(bytes, 'hex') as bytes from ${schema}.job_output_blocks
         where job_id = $1 and block between $2 and $3 order by block`,
       values: [this.#id, blockAt(position), blockAt(end)],
     });
     let filled = 0;
-    for (const { block, bytes: stored } of rows) {
-      if (!(stored instanceof Uint8Array)) continue;
-      const startsAt = Number(block) * BLOCK_BYTES;
+    for (const row of rows) {
+      const stored = bytesOf(row["bytes"]);
+      const startsAt = Number(row["block"]) * BLOCK_BYTES;
       const wanted = stored.subarray(Math.max(0, position - startsAt), Math.max(0, end - startsAt));
       bytes.set(wanted, filled);
       filled += wanted.length;
@@ -90,6 +89,10 @@ export class BlockOutputBytes implements OutputBytes {
   }
 
   async close(): Promise<void> {}
+}
+
+function bytesOf(hexadecimal: unknown): Buffer {
+  return Buffer.from(String(hexadecimal), "hex");
 }
 
 function blockAt(position: number): number {

@@ -50,17 +50,18 @@ export class StoreTime implements Clock {
 
   /** To be told whenever the database says what time it is, and when it was asked, on the monotonic clock. */
   heard(databaseNow: Date, askedMs: number): void {
+    const databaseMs = databaseNow.getTime();
+    // No time at all: from there on nothing would be due any more.
+    if (!Number.isFinite(databaseMs)) return;
     const answeredMs = this.#clock.monotonic();
-    this.#leadMs = leadAfter(this.#leadMs, { databaseMs: databaseNow.getTime(), askedMs, answeredMs });
+    this.#leadMs = leadAfter(this.#leadMs, { databaseMs, askedMs, answeredMs });
   }
 
   /** Asks, where nobody has said it yet. */
   async learn(database: Pick<Database, "send">): Promise<void> {
     if (!this.isTheDatabases || this.#leadMs !== undefined) return;
     const askedMs = this.#clock.monotonic();
-    const [row] = await database.send({ text: "select clock_timestamp() as now" });
-    const databaseMs = msOf(row?.["now"]);
-    if (databaseMs !== undefined) this.heard(new Date(databaseMs), askedMs);
+    this.heard(await databaseTime(database), askedMs);
   }
 
   /** The time without asking. Throws before the first answer: what the machine shows instead may be off by years. */
@@ -84,6 +85,12 @@ export class StoreTime implements Clock {
   wakeAfter(ms: number, wake: () => void): () => void {
     return wakeAfter(this.#clock, ms, wake);
   }
+}
+
+/** What the database's clock shows. */
+export async function databaseTime(database: Pick<Database, "send">): Promise<Date> {
+  const [row] = await database.send({ text: "select date_part('epoch', clock_timestamp()) * 1000 as now" });
+  return new Date(msOf(row?.["now"]) ?? NaN);
 }
 
 /** The database tells whole milliseconds: it may be almost one later than it says. */
