@@ -17,7 +17,7 @@ create table ${schema}.nodes (
 );
 
 create table ${schema}.agents (
-  id integer generated always as identity primary key,
+  id bigint generated always as identity primary key,
   name text collate "C" not null unique,
   capacity integer not null default 1,
   -- How many schedules it has: up to its capacity they cannot exceed it, and nobody has to count.
@@ -34,7 +34,7 @@ create table ${schema}.schedules (
 
 create table ${schema}.states (
   id bigint primary key references ${schema}.schedules on delete cascade,
-  agent_id integer not null,
+  agent_id bigint not null,
   -- Whether its agent has more schedules than it may have jobs.
   is_limited boolean not null,
   -- Whether it came due and stands in its agent's line.

@@ -52,11 +52,14 @@ begin
   if not exists (select from unnest(in_agents, in_schedules) as d(agent, schedule)
     where not exists (select from ${schema}.schedules n where n.agent = d.agent and n.schedule = d.schedule)) then return; end if;
   perform ${keepOthersFromClaiming(schema)};
-  insert into ${schema}.agents (name) select distinct d.agent from unnest(in_agents) as d(agent) on conflict do nothing;
+  -- Only what is missing: each row that is tried takes a number, also when it is there already.
+  insert into ${schema}.agents (name) select distinct d.agent from unnest(in_agents) as d(agent)
+  where not exists (select from ${schema}.agents a where a.name = d.agent);
   with added as (
     insert into ${schema}.schedules (agent, schedule)
     select d.agent, d.schedule from unnest(in_agents, in_schedules) with ordinality as d(agent, schedule, place)
-    order by d.place on conflict do nothing returning id, agent
+    where not exists (select from ${schema}.schedules n where n.agent = d.agent and n.schedule = d.schedule)
+    group by d.agent, d.schedule order by min(d.place) returning id, agent
   ), counted as (
     update ${schema}.agents a set size = a.size + c.count
     from (select agent, count(*) as count from added group by agent) as c where a.name = c.agent
