@@ -2,6 +2,7 @@
  * The way to the database: a pool that is made when it is first needed, the schema's name in every statement, and
  * which failures are worth another try. What is asked is decided elsewhere.
  */
+import { createHash } from "node:crypto";
 import { Client, type ClientConfig, Pool, type PoolConfig } from "pg";
 import { messageOf, quote } from "../../errors.js";
 import type { Logger } from "../../logger.js";
@@ -182,7 +183,7 @@ export class Database implements Statements {
   /** As `query`, for who prepares. */
   async send({ text, name, values = [], isText = false, timeoutMs }: Query): Promise<QueryAnswer["rows"]> {
     const query: PostgresQuery = { text, values: [...values], types: isText ? AS_TEXT : AS_VALUES };
-    if (name !== undefined) query.name = name;
+    if (name !== undefined) query.name = statementName(name);
     if (timeoutMs !== undefined) query.query_timeout = timeoutMs;
     try {
       const { rows } = await this.pool.query(query);
@@ -198,6 +199,13 @@ export class Database implements Statements {
     this.#pool = undefined;
     await pool?.end();
   }
+}
+
+/** PostgreSQL cuts longer ones, and then two statements may have one name. */
+const LONGEST_NAME = 63;
+
+function statementName(name: string): string {
+  return name.length <= LONGEST_NAME ? name : createHash("sha256").update(name).digest("base64url");
 }
 
 /** The database refused or could not be reached: nothing is known to have changed. */
