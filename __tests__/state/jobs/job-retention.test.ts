@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { expiredDays } from "../../../src/state/jobs/job-retention.js";
+import { FileJobLog } from "../../../src/state/jobs/file-job-log.js";
+import { expiredDays, retentionLimits } from "../../../src/state/jobs/job-retention.js";
+import { MemoryJobLog } from "../../../src/state/jobs/memory-job-log.js";
 
 const now = new Date("2026-11-15T12:00:00Z");
 const day = (date: string, jobs = 1, open = 0): { day: string; jobs: number; open: number } => ({
@@ -37,5 +39,28 @@ describe("a day of jobs", () => {
 
   it("is gone at midnight where nothing is to be kept", () => {
     expect(expiredDays([day("11-14")], now, { maxAgeDays: 0, maxJobs: 10 })).toEqual(["2026-11-14"]);
+  });
+});
+
+describe("the limits of a job log", () => {
+  it("are the defaults where nothing was asked for", () => {
+    expect(retentionLimits({ maxJobs: undefined })).toEqual(plenty);
+  });
+
+  it.each([0, 0.5, 1e9, Infinity])("may be %d", (limit) => {
+    const limits = { maxAgeDays: limit, maxJobs: limit };
+    expect(retentionLimits(limits)).toEqual(limits);
+  });
+
+  it.each([NaN, -1, -Infinity])("are refused when one is %d", (limit) => {
+    const message = `: expected a number from 0, or Infinity for no limit.`;
+    expect(() => retentionLimits({ maxAgeDays: limit })).toThrow(`Invalid maxAgeDays ${limit}${message}`);
+    expect(() => retentionLimits({ maxJobs: limit })).toThrow(`Invalid maxJobs ${limit}${message}`);
+  });
+
+  it("are refused when a log is made", () => {
+    expect(() => new FileJobLog({ directory: "unused", maxAgeDays: NaN })).toThrow("Invalid maxAgeDays NaN");
+    expect(() => new FileJobLog({ directory: "unused", maxJobs: -1 })).toThrow("Invalid maxJobs -1");
+    expect(() => new MemoryJobLog({ maxJobs: -1 })).toThrow("Invalid maxJobs -1");
   });
 });

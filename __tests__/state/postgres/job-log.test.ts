@@ -51,6 +51,43 @@ describe("the jobs of a PostgresJobLog", () => {
     expect((await log.list()).map(({ id }) => id)).toEqual(ids.slice(-10).toReversed());
   });
 
+  it.each([Infinity, 1e9, 1e8, 1e6, 40_000])(
+    "stay for %d days, however many years that is",
+    async (maxAgeDays) => {
+      const { log, clock } = opened({ maxAgeDays });
+      const { id } = await log.start(job);
+      await log.finish(id, { status: "completed" });
+      await clock.advance("365d");
+      await log.removeOld();
+      expect((await log.list()).map((record) => record.id)).toEqual([id]);
+    },
+  );
+
+  it.each([
+    [Infinity, 3],
+    [1e300, 3],
+    [2.5, 2],
+    [0.5, 0],
+    [0, 0],
+  ])("of which %d may be kept are then %i, of three", async (maxJobs, kept) => {
+    const { log } = opened({ maxJobs });
+    for (let number = 0; number < 3; number++) {
+      const { id } = await log.start(job);
+      await log.finish(id, { status: "completed" });
+    }
+    await log.removeOld();
+    expect(await log.list()).toHaveLength(kept);
+  });
+
+  it("go when they are too old, also where any number may be kept", async () => {
+    const { log, clock } = opened({ maxAgeDays: 2, maxJobs: Infinity });
+    const { id } = await log.start(job);
+    await log.finish(id, { status: "completed" });
+    await clock.advance("3d");
+    await log.removeOld();
+    expect(await log.list()).toEqual([]);
+  });
+
   it("that another process started have the time between their start and their end", async () => {
     const { log, clock, schema } = opened({});
     const { id } = await log.start(job);

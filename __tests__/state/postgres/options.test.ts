@@ -31,6 +31,26 @@ describe("a PostgresStore", () => {
       { pool: sharedPool(), nodeName: "a\0" },
       'Invalid nodeName "a\\u0000": expected a text that others can tell it by.',
     ],
+    [
+      "an age of jobs that is no number",
+      { pool: sharedPool(), jobs: { maxAgeDays: NaN } },
+      "Invalid maxAgeDays NaN: expected a number from 0, or Infinity for no limit.",
+    ],
+    [
+      "an age of jobs below zero",
+      { pool: sharedPool(), jobs: { maxAgeDays: -1 } },
+      "Invalid maxAgeDays -1: expected a number from 0, or Infinity for no limit.",
+    ],
+    [
+      "a number of jobs that is none",
+      { pool: sharedPool(), jobs: { maxJobs: NaN } },
+      "Invalid maxJobs NaN: expected a number from 0, or Infinity for no limit.",
+    ],
+    [
+      "a number of jobs below zero",
+      { pool: sharedPool(), jobs: { maxJobs: -0.5 } },
+      "Invalid maxJobs -0.5: expected a number from 0, or Infinity for no limit.",
+    ],
   ])("refuses %s when it is made", (_, options, message) => {
     expect(() => new PostgresStore(options)).toThrow(message);
   });

@@ -15,8 +15,6 @@ import { dayOf, dayOfJob, drawJobId, idTakenError, MOST_DRAWS } from "./job-id.j
 import { JobClosing, JobOpening } from "./job-changes.js";
 import {
   DEFAULT_LIST_LIMIT,
-  DEFAULT_MAX_AGE_DAYS,
-  DEFAULT_MAX_JOBS,
   DEFAULT_MAX_OUTPUT_BYTES,
   type JobFilter,
   type JobLog,
@@ -31,7 +29,7 @@ import {
 import { instantOr, isWanted, jobRecord, newEnd, newStart } from "./job-record.js";
 import { JobOutputs } from "./job-outputs.js";
 import { interruptionOf } from "./job-recovery.js";
-import type { RetentionLimits } from "./job-retention.js";
+import { retentionLimits, type RetentionLimits } from "./job-retention.js";
 import { signedName } from "../file/process-identity.js";
 
 export interface FileJobLogOptions {
@@ -73,10 +71,7 @@ export class FileJobLog implements JobLog, AsyncDisposable {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? systemRandom;
     this.#logger = options.logger ?? processLogger;
-    this.#limits = {
-      maxAgeDays: options.maxAgeDays ?? DEFAULT_MAX_AGE_DAYS,
-      maxJobs: options.maxJobs ?? DEFAULT_MAX_JOBS,
-    };
+    this.#limits = retentionLimits(options);
     this.#directory = new JobDirectory(options.directory, options.disk ?? nodeDisk);
     this.#archive = new JobArchive(this.#directory, this.#logger);
     this.#outputs = new JobOutputs(this.#directory, options.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES);

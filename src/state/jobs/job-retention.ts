@@ -1,4 +1,10 @@
-/** Which days of a job log are old enough to go, by age and by count. Whole days only: removing them is the log's. */
+/**
+ * How long and how many jobs are kept, and which days of a job log are old enough to go. Whole days only: removing them
+ * is the log's.
+ */
+import { quote } from "../../errors.js";
+import { invalidState } from "../errors.js";
+import { DEFAULT_MAX_AGE_DAYS, DEFAULT_MAX_JOBS } from "./job-log.js";
 
 export interface DayTally {
   /** "2026-11-15" */
@@ -13,6 +19,20 @@ export interface RetentionLimits {
   readonly maxAgeDays: number;
   /** A day goes when the newer days alone have this many jobs. @default 10_000 */
   readonly maxJobs: number;
+}
+
+/** What was asked for, or the defaults. Infinity is no limit; throws at what is neither. */
+export function retentionLimits(asked: {
+  readonly [Limit in keyof RetentionLimits]?: number | undefined;
+}): RetentionLimits {
+  const maxAgeDays = asked.maxAgeDays ?? DEFAULT_MAX_AGE_DAYS;
+  const maxJobs = asked.maxJobs ?? DEFAULT_MAX_JOBS;
+  for (const [name, limit] of Object.entries({ maxAgeDays, maxJobs }))
+    if (!(limit >= 0))
+      throw invalidState(
+        `Invalid ${name} ${quote(limit)}: expected a number from 0, or Infinity for no limit.`,
+      );
+  return { maxAgeDays, maxJobs };
 }
 
 const DAY_MS = 86_400_000;

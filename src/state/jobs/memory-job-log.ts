@@ -5,7 +5,6 @@ import { CappedOutput, type OutputBytes } from "./capped-output.js";
 import { dayOfJob, drawJobId, idTakenError, MOST_DRAWS, outputTakenError } from "./job-id.js";
 import {
   DEFAULT_LIST_LIMIT,
-  DEFAULT_MAX_JOBS,
   DEFAULT_MAX_OUTPUT_BYTES,
   type JobFilter,
   type JobLog,
@@ -18,6 +17,7 @@ import {
   type NewJob,
 } from "./job-log.js";
 import { instantOr, isWanted, jobRecord, newEnd, newStart } from "./job-record.js";
+import { retentionLimits } from "./job-retention.js";
 
 export interface MemoryJobLogOptions {
   readonly clock?: Clock | undefined;
@@ -46,7 +46,7 @@ export class MemoryJobLog implements JobLog {
   constructor(options: MemoryJobLogOptions = {}) {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? systemRandom;
-    this.#maxJobs = options.maxJobs ?? DEFAULT_MAX_JOBS;
+    this.#maxJobs = retentionLimits(options).maxJobs;
     this.#maxOutputBytes = options.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES;
   }
 

@@ -159,11 +159,15 @@ function fieldsOf(document: unknown): Fields {
   return isFields(document) ? document : {};
 }
 
-/** Removes a batch of jobs that are too old or too many, with their outputs; answers how many. Never one that runs. */
-export function removeOld(schema: string, before: Date, maxJobs: number, batch: number): Query {
+/**
+ * Removes a batch of jobs that started before then or are too many, with their outputs; answers how many. Never one that
+ * runs. `Infinity` is no limit, nor is what the database could not count to.
+ */
+export function removeOld(schema: string, beforeMs: number, maxJobs: number, batch: number): Query {
+  const most = Math.floor(maxJobs);
   return {
     text: `with old as (
-        select id from ${schema}.jobs where status <> 'running' and (started_at < $1 or (started_at, number) <= (
+        select id from ${schema}.jobs where status <> 'running' and (started_at < $1 or $2::bigint is not null and (started_at, number) <= (
           select started_at, number from ${schema}.jobs order by started_at desc, number desc offset $2 limit 1))
         order by started_at, number limit $3
       ), outputs as (delete from ${schema}.job_outputs o using old where o.job_id = old.id
@@ -172,6 +176,11 @@ export function removeOld(schema: string, before: Date, maxJobs: number, batch: 
           and not exists (select from ${schema}.jobs j where j.id = x.job_id) order by x.opened_at limit $3)
       ), gone as (delete from ${schema}.jobs j using old where j.id = old.id returning j.id)
       select count(*)::int as count from gone`,
-    values: [before.toISOString(), maxJobs, batch],
+    values: [
+      // Nothing has run before 1970, and a text cannot say every earlier time.
+      beforeMs > 0 ? new Date(beforeMs).toISOString() : "-infinity",
+      Number.isSafeInteger(most) ? most : null,
+      batch,
+    ],
   };
 }

@@ -7,8 +7,6 @@ import { GroupCommit } from "../group-commit.js";
 import { CappedOutput } from "../jobs/capped-output.js";
 import { dayOfJob, drawJobId, idTakenError, MOST_DRAWS, outputTakenError } from "../jobs/job-id.js";
 import {
-  DEFAULT_MAX_AGE_DAYS,
-  DEFAULT_MAX_JOBS,
   DEFAULT_MAX_OUTPUT_BYTES,
   type EndedJobRecord,
   type JobEnd,
@@ -23,6 +21,7 @@ import {
   type NewJob,
 } from "../jobs/job-log.js";
 import { durationBetween, instantOr, jobRecord, newEnd, newStart } from "../jobs/job-record.js";
+import { retentionLimits, type RetentionLimits } from "../jobs/job-retention.js";
 import type { Statements } from "./database.js";
 import {
   closeJobs,
@@ -69,6 +68,7 @@ const REMOVED_AT_ONCE = 1_000;
 
 export class PostgresJobLog implements JobLog {
   readonly #options: PostgresJobLogOptions;
+  readonly #limits: RetentionLimits;
   readonly #starts: GroupCommit<Entry<NewRow>>;
   readonly #ends: GroupCommit<Entry<EndOfJob>>;
   readonly #startedMs = new Map<string, number>();
@@ -79,6 +79,7 @@ export class PostgresJobLog implements JobLog {
   constructor(options: PostgresJobLogOptions) {
     const { database } = options;
     this.#options = options;
+    this.#limits = retentionLimits(options);
     this.#starts = new GroupCommit((batch) =>
       this.#send(batch, (rows) => insertJobs(database.schema, rows, options.node?.())),
     );
@@ -186,10 +187,11 @@ export class PostgresJobLog implements JobLog {
   /** Removes what is older than its age or more than its number; in small batches, so that nobody waits long. */
   async removeOld(): Promise<void> {
     await this.#options.whenTimeKnown?.();
-    const { database, clock, maxAgeDays = DEFAULT_MAX_AGE_DAYS, maxJobs = DEFAULT_MAX_JOBS } = this.#options;
-    const before = new Date(clock.now().getTime() - maxAgeDays * DAY_MS);
+    const { database, clock } = this.#options;
+    const { maxAgeDays, maxJobs } = this.#limits;
+    const beforeMs = clock.now().getTime() - maxAgeDays * DAY_MS;
     for (let removed = REMOVED_AT_ONCE; removed >= REMOVED_AT_ONCE;) {
-      const [row] = await database.query(removeOld(database.schema, before, maxJobs, REMOVED_AT_ONCE));
+      const [row] = await database.query(removeOld(database.schema, beforeMs, maxJobs, REMOVED_AT_ONCE));
       removed = Number(row?.["count"]);
     }
   }
@@ -256,8 +258,7 @@ export class PostgresJobLog implements JobLog {
   #removeNowAndThen(started: number): void {
     this.#startsUntilRemoval -= started;
     if (this.#startsUntilRemoval > 0) return;
-    const { maxJobs = DEFAULT_MAX_JOBS } = this.#options;
-    this.#startsUntilRemoval = Math.max(FEWEST_BETWEEN_REMOVALS, maxJobs / REMOVALS_AMONG_JOBS);
+    this.#startsUntilRemoval = Math.max(FEWEST_BETWEEN_REMOVALS, this.#limits.maxJobs / REMOVALS_AMONG_JOBS);
     this.#removing = this.removeOld().catch((error: unknown) => {
       this.#options.logger.warn(`Could not remove old jobs: ${messageOf(error)}`);
     });
