@@ -42,6 +42,31 @@ describe("the jobs of a PostgresJobLog", () => {
     expect(await log.readOutput(ended.id)).toBeUndefined();
   });
 
+  it("go when they are too old and another starts, however few there are, looked for once a day", async () => {
+    const { log, clock } = opened({ maxAgeDays: 2 });
+    const old = await log.start(job);
+    await log.finish(old.id, { status: "completed" });
+    const isThereAfter = async (time: string): Promise<boolean> => {
+      await clock.advance(time);
+      await log.start(job);
+      await log.close();
+      return (await log.get(old.id)) !== undefined;
+    };
+    expect(await isThereAfter("36h")).toBe(true);
+    expect(await isThereAfter("23h")).toBe(true);
+    expect(await isThereAfter("1h")).toBe(false);
+  });
+
+  it("go when they are too old also where any number may be kept, when another starts", async () => {
+    const { log, clock } = opened({ maxAgeDays: 2, maxJobs: Infinity });
+    const { id } = await log.start(job);
+    await log.finish(id, { status: "completed" });
+    await clock.advance("3d");
+    await log.start(job);
+    await log.close();
+    expect(await log.get(id)).toBeUndefined();
+  });
+
   it("go when they are too many, the oldest first, in as many batches as that takes", async () => {
     const { log } = opened({ maxJobs: 10 });
     const ids = Array.from({ length: 2_500 }, (_, i) => `job-2026-11-15-${String(i).padStart(6, "0")}`);

@@ -74,6 +74,8 @@ export class PostgresJobLog implements JobLog {
   readonly #startedMs = new Map<string, number>();
   readonly #outputs = new Map<string, CappedOutput>();
   #startsUntilRemoval = 0;
+  /** When it was last looked for what is too old, on the monotonic clock. */
+  #removedMs = -Infinity;
   #removing: Promise<void> = Promise.resolve();
 
   constructor(options: PostgresJobLogOptions) {
@@ -257,7 +259,10 @@ export class PostgresJobLog implements JobLog {
 
   #removeNowAndThen(started: number): void {
     this.#startsUntilRemoval -= started;
-    if (this.#startsUntilRemoval > 0) return;
+    const nowMs = this.#options.clock.monotonic();
+    // Where few jobs start, they become too old long before they are too many.
+    if (this.#startsUntilRemoval > 0 && nowMs < this.#removedMs + DAY_MS) return;
+    this.#removedMs = nowMs;
     this.#startsUntilRemoval = Math.max(FEWEST_BETWEEN_REMOVALS, this.#limits.maxJobs / REMOVALS_AMONG_JOBS);
     this.#removing = this.removeOld().catch((error: unknown) => {
       this.#options.logger.warn(`Could not remove old jobs: ${messageOf(error)}`);
