@@ -26,7 +26,8 @@ export interface NodeFilter {
 }
 
 /** Whether node n has said that it may run schedule s. */
-const MAY_RUN = "case when s.id < 8 * length(n.schedules)::bigint then get_bit(n.schedules, s.id) = 1 else false end";
+const MAY_RUN =
+  "case when s.id < 8 * length(n.schedules)::bigint then get_bit(n.schedules, s.id) = 1 else false end";
 
 /** The schedules that are due at a time and that no node may run which gives signs of life. */
 export async function listOrphans(

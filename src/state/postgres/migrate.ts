@@ -56,13 +56,14 @@ async function bringDatabaseUpToDate(database: Database): Promise<Migrated> {
   }
 }
 
-/** What the schema says of itself; 0 when there is none. Newer than this program is refused. */
+/** What the schema says of itself; 0 when there is none. Newer than this program is refused, and so is an old server. */
 export async function schemaVersion(database: Database): Promise<number> {
-  const found = await database.send({
-    text: "select to_regclass($1) is not null as found",
+  const [answer] = await database.send({
+    text: "select to_regclass($1) is not null as found, current_setting('server_version_num') as server",
     values: [`${database.schema}.migrations`],
   });
-  if (found[0]?.["found"] !== true) return 0;
+  checkServer(Number(answer?.["server"]));
+  if (answer?.["found"] !== true) return 0;
   const [latest] = await database.send({
     text: `select coalesce(max(number), 0)::int as number from ${database.schema}.migrations`,
   });
@@ -96,6 +97,18 @@ async function bringUpToDate(client: PostgresClient, { schema, schemaName }: Dat
   }
   await run("commit");
   return version;
+}
+
+/** The first that has `get_bit(bytea, bigint)`. */
+const OLDEST_SERVER = 14;
+
+function checkServer(version: number): void {
+  const major = Math.floor(version / 10_000);
+  if (major >= OLDEST_SERVER) return;
+  throw new StateError(
+    `The server is PostgreSQL ${major}: this version of Rota needs ${OLDEST_SERVER} or newer.`,
+    { code: "STATE_DATABASE" },
+  );
 }
 
 function checkedVersion(version: number, schemaName: string): number {
