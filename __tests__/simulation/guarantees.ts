@@ -428,7 +428,10 @@ export class Guarantees implements StateWitness, JobWitness {
     }
   }
 
-  /** No silence: what runs by itself has a plan, and one that its definition explains. What is gone has none. */
+  /**
+   * No silence: what runs by itself has a plan, and one that its definition explains. What is gone has none, unless others
+   * may have it.
+   */
   #checkPlans({ inner }: CurrentProcess): void {
     const world = this.#world;
     for (const key of inner.keys()) {
@@ -440,7 +443,7 @@ export class Guarantees implements StateWitness, JobWitness {
       if (state.claim != null || this.acknowledged.isChanging(name)) continue;
       const isLapsed = this.#lapsed.get(name) === (state.next_run_at ?? "");
       if (isDefined) this.#defined.add(name);
-      else if (this.#defined.has(name) && state.next_run_at != null && !isLapsed)
+      else if (inner.isShared !== true && this.#defined.has(name) && state.next_run_at != null && !isLapsed)
         world.fail("agents change at the next pass", `${name} is gone and has a plan`);
       const schedule = this.#definition(name);
       const isRecurring = schedule?.type === "interval" || schedule?.type === "cron";

@@ -158,6 +158,7 @@ export class PostgresStores implements Stores {
     const { mirror } = this;
     const outsider = this.#outsider;
     return {
+      isShared: this.isShared,
       get definitions() {
         return store.definitions;
       },

@@ -13,6 +13,8 @@ export interface StateWitness {
 
 /** What the store of a process really holds, told without waiting. */
 export interface StateView {
+  /** Whether others may use it beside its process. */
+  readonly isShared?: boolean | undefined;
   /** What its process defined last. */
   readonly definitions: readonly ScheduleDefinition[];
   readonly jobs: JobLog;

@@ -24,6 +24,11 @@ export class PlanWrites {
     return this.writeAll([...this.#unwritten.values()]);
   }
 
+  /** What could not be written of these is not tried again. */
+  forget(keys: readonly ScheduleKey[]): void {
+    if (this.#unwritten.size > 0) for (const key of keys) this.#unwritten.delete(keyText(key));
+  }
+
   /**
    * Writes the plans of many schedules in one go, or, when that fails, each `alone`: what is wrong with one of them harms
    * no other. Does not reject, as `writeAll`.
@@ -38,7 +43,7 @@ export class PlanWrites {
     } catch {
       return this.writeAll(keys.map((key) => ({ key, write: () => alone(key) })));
     }
-    if (this.#unwritten.size > 0) for (const key of keys) this.#unwritten.delete(keyText(key));
+    this.forget(keys);
   }
 
   /** Does not reject: what fails is kept for `retry`, and told once however often it fails. */

@@ -16,6 +16,7 @@ import {
   type PlanningInput,
   planPatch,
 } from "./conclusion.js";
+import { GoneSchedules } from "./gone-schedules.js";
 import type { Plan } from "./governor.js";
 import type { Roster } from "./roster.js";
 import { isAutomatic } from "./schedule-check.js";
@@ -31,10 +32,14 @@ export interface MissedSlot {
 export class Planner {
   readonly #context: SchedulerContext;
   readonly #writes: PlanWrites;
+  readonly #gone = new GoneSchedules();
+  readonly #hasJob: (key: ScheduleKey) => boolean;
 
-  constructor(context: SchedulerContext) {
+  /** `hasJob`: whether a job of a schedule runs here. */
+  constructor(context: SchedulerContext, hasJob: (key: ScheduleKey) => boolean) {
     this.#context = context;
     this.#writes = new PlanWrites(context);
+    this.#hasJob = hasJob;
   }
 
   get hasUnwritten(): boolean {
@@ -46,7 +51,10 @@ export class Planner {
     return this.#writes.retry();
   }
 
-  /** Puts `roster` in the place of the one before: plans what is new, adopts what is planned, unplans what is gone. */
+  /**
+   * Puts `roster` in the place of the one before: plans what is new, adopts what is planned, unplans what is gone, unless
+   * others may still have it.
+   */
   async adopt(roster: Roster): Promise<void> {
     const { store } = this.#context;
     const before = this.#context.roster;
@@ -59,7 +67,7 @@ export class Planner {
       if (state !== undefined) this.#tellWhyNot(key, state);
     }
     await Promise.all([
-      this.#writes.writeAll(gone.map((key) => ({ key, write: () => this.#unplan(key) }))),
+      store.isShared === true ? this.#leave(gone, before) : this.#unplanAll(gone),
       this.#adoptTogether(definitions),
     ]);
   }
@@ -142,10 +150,11 @@ export class Planner {
     if (isHeld && conclusion !== undefined) this.#tellDropped(claim, missed, conclusion);
   }
 
-  /** What is needed to plan a schedule, as it is defined now. */
+  /** What is needed to plan a schedule, as it is defined now, or was when it was left to others. */
   input(key: ScheduleKey, state: ScheduleState): PlanningInput {
     const { clock, roster, random } = this.#context;
-    return { now: clock.now(), schedule: roster.find(key)?.schedule, state, random };
+    const schedule = roster.find(key)?.schedule ?? this.#gone.find(key);
+    return { now: clock.now(), schedule, state, random };
   }
 
   tell(key: ScheduleKey, { plan, problem }: PlanNews): void {
@@ -207,6 +216,16 @@ export class Planner {
     const { now, schedule, random } = this.input(key, state);
     if (state.claim != null || schedule === undefined) return undefined;
     return adoptPlan({ now, schedule, state, random });
+  }
+
+  /** The plan is not ours alone: what may be claimed here the store knows by its definition. */
+  #leave(gone: readonly ScheduleKey[], before: Roster): void {
+    this.#gone.note(gone, before, this.#hasJob);
+    this.#writes.forget(gone);
+  }
+
+  #unplanAll(gone: readonly ScheduleKey[]): Promise<void> {
+    return this.#writes.writeAll(gone.map((key) => ({ key, write: () => this.#unplan(key) })));
   }
 
   async #unplan(key: ScheduleKey): Promise<void> {

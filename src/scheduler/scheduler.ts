@@ -68,7 +68,7 @@ export class Scheduler implements AsyncDisposable {
       store,
       roster: new Roster([]),
     };
-    const planner = new Planner(this.#context);
+    const planner = new Planner(this.#context, (key) => this.#jobs.isRunning(key));
     const claims = new ClaimKeeper(this.#context);
     this.#jobs = new JobDesk(this.#context, planner, {
       execute: jobExecution(options, this.#context),
