@@ -10,11 +10,11 @@ import {
 } from "../../src/index.js";
 import { askScheduler } from "../../src/scheduler/ask-scheduler.js";
 import { EventHub } from "../../src/scheduler/events.js";
-import { Requests } from "../../src/scheduler/requests.js";
+import { type RequestedActions, Requests } from "../../src/scheduler/requests.js";
 import { Roster } from "../../src/scheduler/roster.js";
 import type { SchedulerContext } from "../../src/scheduler/scheduler-context.js";
 import { stateDirectory } from "../state/temporary-directory.js";
-import { agent, every, scene, type Scene, START } from "./scene.js";
+import { agent, every, scene, type Scene, type SceneOptions, START } from "./scene.js";
 
 const X = { agent: "a", schedule: "x" };
 
@@ -54,10 +54,14 @@ async function passing<Result>(
 }
 
 /** `x` has run at 00:00. */
-async function asked(work: (signal: AbortSignal, clock: FakeClock) => unknown = () => {}): Promise<Asked> {
+async function asked(
+  work: (signal: AbortSignal, clock: FakeClock) => unknown = () => {},
+  options: SceneOptions = {},
+): Promise<Asked> {
   const stateDir = stateDirectory();
   const clock = new FakeClock(START);
   const stage = scene({
+    ...options,
     store: new FileStore({ stateDir }),
     clock,
     work: ({ signal }) => work(signal, clock),
@@ -143,8 +147,8 @@ describe("a request to run a schedule", () => {
       await clock.sleep("1s");
       return { id: "job-2026-03-01-aaaaaa" };
     };
-    const one = new Requests(context, { run, cancel: () => false, hasJob: () => false });
-    const other = new Requests(context, { run, cancel: () => false, hasJob: () => false });
+    const actions = { run, isFull: () => false, cancel: () => false, hasJob: () => false };
+    const [one, other] = [new Requests(context, actions), new Requests(context, actions)];
     const change = { ...X, keys: ["request"] } as const;
     const answered = Promise.all([one, one, other].map((requests) => requests.answer([change])));
     await clock.advance("1s");
@@ -159,11 +163,20 @@ describe("a request to run a schedule", () => {
     await store.update(X, { request: { id: "r1", action: "run", expires_at: "2026-03-01T00:10:00.000Z" } });
     const requests = new Requests(context, {
       run: async () => "stopped",
+      isFull: () => false,
       cancel: () => false,
       hasJob: () => false,
     });
     await requests.answer([{ ...X, keys: ["request"] }]);
     expect((await store.read(X)).request?.id).toBe("r1");
+  });
+
+  it("is refused by a scheduler that has no room and no others beside it", async () => {
+    const stage = await asked((_, clock) => clock.sleep("30m"), { maxConcurrent: 1 });
+    stage.scheduler.setAgents([agent("a", { x: every("1h"), y: { type: "webhook" } }, 2)]);
+    const answer = await stage.ask({ agent: "a", schedule: "y" }, { action: "run" });
+    expect(answer).toMatchObject({ refusal: "at_capacity" });
+    expect(stage.clock.now().getTime() - Date.parse(START)).toBeLessThan(5_000);
   });
 
   it("that has expired is left alone", async () => {
@@ -203,21 +216,27 @@ describe("a request on a store that others share", () => {
     readonly key?: ScheduleKey;
     readonly here?: readonly string[];
     readonly claim?: typeof CLAIM | null;
+    readonly isFull?: boolean;
+    readonly run?: RequestedActions["run"];
   }
 
   /** What is left of a request after a scheduler has seen it that runs the jobs of `here`. */
   async function seen(
     request: Pick<ScheduleRequest, "action" | "job_id">,
-    { key = X, here = [], claim = CLAIM }: Surroundings = {},
-  ): Promise<{ isLeft: boolean; answer: RequestAnswer | null | undefined }> {
+    { key = X, here = [], claim = CLAIM, isFull = false, run = async () => ({ id: JOB }) }: Surroundings = {},
+  ): Promise<{
+    isLeft: boolean;
+    refusal: string | null | undefined;
+    answer: RequestAnswer | null | undefined;
+  }> {
     const store = new SharedStore();
     const context = contextOf(store, new FakeClock(START));
     await store.update(key, { claim, request: { ...request, id: "r1", expires_at: "2026-03-02T00:00:00Z" } });
     const cancel = (jobId: string): boolean => here.includes(jobId);
-    const requests = new Requests(context, { run: async () => ({ id: JOB }), cancel, hasJob: cancel });
+    const requests = new Requests(context, { run, isFull: () => isFull, cancel, hasJob: cancel });
     await requests.answer([{ ...key, keys: ["request"] }]);
     const { request: left, request_answer: answer } = await store.read(key);
-    return { isLeft: left != null, answer };
+    return { isLeft: left != null, refusal: left?.refusal, answer };
   }
 
   it("to run a schedule is left to who knows that", async () => {
@@ -225,6 +244,41 @@ describe("a request on a store that others share", () => {
       isLeft: true,
     });
     expect(await seen({ action: "run" })).toMatchObject({ isLeft: false, answer: { job_id: JOB } });
+  });
+
+  it("to run a schedule is left by who is full, and says why", async () => {
+    const left = { isLeft: true, refusal: "at_capacity", answer: undefined };
+    expect(await seen({ action: "run" }, { isFull: true })).toEqual(left);
+    // It has become full since it took the request.
+    expect(await seen({ action: "run" }, { run: async () => "full" })).toEqual(left);
+  });
+
+  it("to run a schedule is refused at once when its agent may have no more jobs anywhere", async () => {
+    const answer = { id: "r1", refusal: "at_capacity" };
+    expect(await seen({ action: "run" }, { run: async () => "at_capacity" })).toMatchObject({ answer });
+  });
+
+  it("that is put back takes no other's place", async () => {
+    const store = new SharedStore();
+    const context = contextOf(store, new FakeClock(START));
+    const request = { id: "r1", action: "run", expires_at: "2026-03-02T00:00:00Z" } as const;
+    await store.update(X, { request });
+    const requests = new Requests(context, {
+      run: async () => {
+        await store.update(X, { request: { ...request, id: "r2" } });
+        return "full";
+      },
+      isFull: () => false,
+      cancel: () => false,
+      hasJob: () => false,
+    });
+    await requests.answer([{ ...X, keys: ["request"] }]);
+    expect((await store.read(X)).request?.id).toBe("r2");
+  });
+
+  it("to cancel a job is done by who is full, too", async () => {
+    const cancel = { action: "cancel", job_id: JOB } as const;
+    expect(await seen(cancel, { here: [JOB], isFull: true })).toMatchObject({ answer: { job_id: JOB } });
   });
 
   it("to cancel a job is left to who runs it", async () => {
@@ -241,6 +295,27 @@ describe("a request on a store that others share", () => {
 });
 
 describe("a request that nobody answers", () => {
+  interface Waiting {
+    readonly store: MemoryStore;
+    readonly asking: Promise<RequestAnswer | undefined>;
+    readonly pass: (duration: string) => Promise<void>;
+  }
+
+  /** It was written, and is waited for during 5 s. */
+  async function waiting(): Promise<Waiting> {
+    const clock = new FakeClock(START);
+    const store = new MemoryStore({ clock });
+    const asking = askScheduler(store, X, { action: "run" }, { clock, timeoutMs: 5_000 });
+    await vi.waitFor(() => expect(clock.sleeping).toBe(1));
+    return { store, asking, pass: (duration) => clock.advance(duration) };
+  }
+
+  /** As a scheduler does that is full. */
+  const leave = (store: MemoryStore): Promise<unknown> =>
+    store.update(X, ({ request }) =>
+      request == null ? {} : { request: { ...request, refusal: "at_capacity" } },
+    );
+
   it("is written again while it is waited for, and then taken back", async () => {
     const clock = new FakeClock(START);
     const store = new FileStore({ stateDir: stateDirectory(), clock });
@@ -277,6 +352,33 @@ describe("a request that nobody answers", () => {
       states.push((await store.read(X)).request);
     }
     expect(states).toEqual(Array.from({ length: 5 }, () => undefined));
+    expect(await asking).toBeUndefined();
+  });
+
+  it("and that was left because all are full was refused for that", async () => {
+    const { store, asking, pass } = await waiting();
+    for (let second = 0; second < 5; second++) {
+      await leave(store);
+      await pass("1s");
+    }
+    expect(await asking).toEqual({ id: expect.any(String) as string, refusal: "at_capacity" });
+    expect((await store.read(X)).request).toBeUndefined();
+  });
+
+  it("and that was left once, by somebody who has not been heard of since, was not refused", async () => {
+    const { store, asking, pass } = await waiting();
+    await leave(store);
+    await pass("5s");
+    expect(await asking).toBeUndefined();
+  });
+
+  it("although somebody took it after it was left was not refused: it may be running", async () => {
+    const { store, asking, pass } = await waiting();
+    await leave(store);
+    // It was written again since.
+    await pass("3s");
+    await store.update(X, { request: null });
+    await pass("2s");
     expect(await asking).toBeUndefined();
   });
 

@@ -147,7 +147,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a trigger forgets the fleet's limit",
-    edits: [["scheduler/checker.ts", '      if (this.isFull) return "at_capacity";\n', ""]],
+    edits: [["scheduler/checker.ts", '      if (this.isFull) return "full";\n', ""]],
     breaks: ["capacity of the fleet"],
   },
   {

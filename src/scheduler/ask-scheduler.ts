@@ -21,8 +21,9 @@ const LOOK_MS = 100;
 const ASK_AGAIN_MS = 2_000;
 
 /**
- * Answers what the scheduler did: the job that was started or told to end, or why nothing was done. `undefined` when
- * nobody answered in time; the request is taken back then.
+ * Answers what the scheduler did: the job that was started or told to end, or why nothing was done; also why those who
+ * saw the request left it to others, none of whom took it. `undefined` when nobody answered in time. What was not taken
+ * is taken back.
  */
 export async function askScheduler(
   store: Pick<StateStore, "read" | "update" | "clock">,
@@ -36,21 +37,32 @@ export async function askScheduler(
     new Date((store.clock ?? clock).now().getTime() + 2 * ASK_AGAIN_MS).toISOString();
   const untilMs = clock.monotonic() + timeoutMs;
   let askAgainMs = -Infinity;
+  /** Said before it was last written: whoever said it need not have come to see it again. */
+  let refusal: string | null | undefined;
+  /** What there is to be said of it in the end. */
+  let last: RequestAnswer | undefined;
   try {
     while (clock.monotonic() < untilMs) {
       if (clock.monotonic() >= askAgainMs) {
         const isFirst = askAgainMs === -Infinity;
-        await store.update(key, ({ request: current }) =>
-          isFirst || current?.id === id ? { request: { ...request, id, expires_at: expiry() } } : {},
-        );
+        await store.update(key, ({ request: current }) => {
+          if (!isFirst && current?.id !== id) return {};
+          refusal = isFirst ? undefined : current?.refusal;
+          return { request: { ...request, id, expires_at: expiry() } };
+        });
         askAgainMs = clock.monotonic() + ASK_AGAIN_MS;
       }
       await clock.sleep(LOOK_MS, signal);
       const { request_answer: answer } = await store.read(key);
       if (answer?.id === id) return answer;
     }
-    return undefined;
   } finally {
-    await store.update(key, ({ request: current }) => (current?.id === id ? { request: null } : {}));
+    await store.update(key, ({ request: current, request_answer: answer }) => {
+      const isTaken = current?.id !== id;
+      const why = isTaken ? undefined : (current.refusal ?? refusal);
+      last = answer?.id === id ? answer : why == null ? undefined : { id, refusal: why };
+      return isTaken ? {} : { request: null };
+    });
   }
+  return last;
 }

@@ -118,11 +118,11 @@ export class Checker {
     return this.#sleepMs(look);
   }
 
-  /** Starts a job now, or answers why not. */
-  trigger(key: ScheduleKey): Promise<RunningJob | ClaimRefusal | "stopped"> {
+  /** Starts a job now, or answers why not: "full" is a matter of this scheduler, `at_capacity` one of the agent's. */
+  trigger(key: ScheduleKey): Promise<RunningJob | ClaimRefusal | "stopped" | "full"> {
     return this.#turns.take(async () => {
       if (!this.#isAccepting) return "stopped";
-      if (this.isFull) return "at_capacity";
+      if (this.isFull) return "full";
       const askedMs = this.#context.clock.monotonic();
       const claim = await this.#context.store.claim(key);
       if (typeof claim === "string") return claim;

@@ -93,6 +93,7 @@ export class Scheduler implements AsyncDisposable {
       checker: this.#checker,
       requests: new Requests(this.#context, {
         run: (key) => this.#checker.trigger(key),
+        isFull: () => this.#checker.isFull,
         cancel: (jobId) => this.cancel(jobId),
         hasJob: (jobId) => this.#jobs.has(jobId),
       }),
@@ -165,6 +166,7 @@ export class Scheduler implements AsyncDisposable {
       this.#requireRunning();
       const running = await this.#checker.trigger(this.#find(agent, schedule));
       if (running === "stopped") throw notRunning();
+      if (running === "full") return { success: false, skipped: true, skipReason: "at_capacity" };
       if (typeof running === "string") return { success: false, skipped: true, skipReason: running };
       this.#lifecycle.wake();
       return { success: true, jobId: running.id };

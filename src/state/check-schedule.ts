@@ -55,7 +55,15 @@ const RULES: ReadonlyMap<string, Rule> = new Map(
       ["expires_at"],
     ),
     request: map(
-      new Map(Object.entries({ id: text, action: oneOf(REQUESTED_ACTIONS), job_id: text, expires_at: time })),
+      new Map(
+        Object.entries({
+          id: text,
+          action: oneOf(REQUESTED_ACTIONS),
+          job_id: text,
+          expires_at: time,
+          refusal: text,
+        }),
+      ),
       ["id", "action", "expires_at"],
     ),
     request_answer: map(new Map(Object.entries({ id: text, job_id: text, refusal: text })), ["id"]),

@@ -55,6 +55,8 @@ export interface ScheduleRequest {
   readonly job_id?: string | null | undefined;
   /** ISO time from which it no longer counts. */
   readonly expires_at: string;
+  /** Why a scheduler that has seen it left it to others: the answer, where none of them takes it. */
+  readonly refusal?: string | null | undefined;
 }
 
 /** What became of a request. */

@@ -1,7 +1,8 @@
 /** What is asked of several schedulers on one schema is done by the one that can. */
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { askScheduler, type Job, Scheduler } from "../../../src/index.js";
+import { askScheduler, type Job, type ScheduleKey, Scheduler } from "../../../src/index.js";
 import { PostgresStore } from "../../../src/state/postgres/index.js";
+import { until } from "../child.js";
 import { key, only, planAll, scene } from "./scene.js";
 
 const AGENTS = ["one", "two", "three"];
@@ -42,6 +43,67 @@ describe("schedulers that share a schema", () => {
       const cancel = { action: "cancel", job_id } as const;
       expect(await askScheduler(store, work, cancel, { timeoutMs: 3_000 })).toMatchObject({ job_id });
     }
+  });
+});
+
+/** A scheduler that may have `maxConcurrent` jobs, all of which last until they are told to end. */
+async function startOne(schema: string, maxConcurrent: number, busyWith?: string): Promise<Scheduler> {
+  const logger = { info() {}, warn() {}, error() {} };
+  const store = new PostgresStore({ connectionString: inject("databaseUrl"), schema, logger });
+  const scheduler = new Scheduler({ store, logger, maxConcurrent });
+  onTestFinished(() => scheduler.stop({ waitForJobs: false }));
+  const run = ({ signal }: Job): Promise<void> =>
+    new Promise((_, reject) => {
+      signal.addEventListener("abort", () => reject(new Error("told to end")));
+    });
+  const schedules = { work: { type: "webhook" } } as const;
+  await scheduler.start([...AGENTS, "busy", "busier"].map((name) => ({ name, schedules, run })));
+  if (busyWith !== undefined) await scheduler.trigger(busyWith, "work");
+  return scheduler;
+}
+
+/** Resolves when somebody has seen what is asked for, and left it to others. */
+async function left(store: PostgresStore, asked: ScheduleKey): Promise<void> {
+  await until(async () => (await store.read(asked)).request?.refusal === "at_capacity");
+}
+
+describe("a scheduler that is full", () => {
+  const RUN = { action: "run" } as const;
+
+  it("leaves what is asked for to one that has room", async () => {
+    const { schema, outsider } = scene();
+    const full = await startOne(schema, 1, "busy");
+    const store = outsider({ clock: undefined });
+    const asking = AGENTS.map((agent) => askScheduler(store, { agent, schedule: "work" }, RUN));
+    // It has seen them all before there is another.
+    for (const agent of AGENTS) await left(store, { agent, schedule: "work" });
+    await startOne(schema, 10);
+    for (const answer of await Promise.all(asking))
+      expect(answer).toMatchObject({ job_id: expect.any(String) as string });
+    expect(full.getTotalRunningJobCount()).toBe(1);
+  });
+
+  it("runs what nobody else has taken when it has room again", async () => {
+    const { schema, outsider } = scene();
+    const full = await startOne(schema, 1);
+    const { jobId = "" } = await full.trigger("busy", "work");
+    const store = outsider({ clock: undefined });
+    const one = { agent: "one", schedule: "work" };
+    const asking = askScheduler(store, one, RUN);
+    await left(store, one);
+    full.cancel(jobId);
+    expect(await asking).toMatchObject({ job_id: expect.any(String) as string });
+  });
+
+  it("as all others are has it refused for that in the end", async () => {
+    const { schema, outsider } = scene();
+    await startOne(schema, 1, "busy");
+    await startOne(schema, 1, "busier");
+    const store = outsider({ clock: undefined });
+    const one = { agent: "one", schedule: "work" };
+    const answer = await askScheduler(store, one, RUN, { timeoutMs: 3_000 });
+    expect(answer).toMatchObject({ refusal: "at_capacity" });
+    expect((await store.read(one)).request).toBeUndefined();
   });
 });
 
