@@ -1,9 +1,11 @@
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { Pool } from "pg";
 import { describe, expect, inject, it } from "vitest";
 import type { PostgresPool, QueryAnswer } from "../../../src/state/postgres/index.js";
 import { Heartbeat } from "../../../src/state/postgres/heartbeat.js";
 import type { Claim } from "../../../src/index.js";
+import { Signal } from "../../scheduler/gated-store.js";
 import { Children, until } from "../child.js";
 import { key, names, only, planAll, scene } from "./scene.js";
 import { sharedPool } from "./schema.js";
@@ -275,5 +277,36 @@ describe("the connection that hears of changes", () => {
     await outsider().update(key("a/y"), { failure_count: 1 });
     while (heard.length === 1) await setTimeout(10);
     expect(heard).toEqual(["a/x", "a/y"]);
+  });
+
+  it("is given back when it was made while the store closed, also where it cannot listen any more", async () => {
+    const { node, schema } = scene();
+    const real = new Pool({ connectionString: inject("databaseUrl") });
+    const [made, gate] = [new Signal(), new Signal()];
+    let isHeld = false;
+    const pool: PostgresPool = {
+      on: () => real.on("error", () => {}),
+      query: (query) => real.query(query),
+      end: () => real.end(),
+      async connect() {
+        const client = await real.connect();
+        if (!isHeld) return client;
+        made.give();
+        await gate.promise;
+        client.query = () => Promise.reject(new Error("Connection terminated unexpectedly"));
+        return client;
+      },
+    };
+    const one = await node({ pool });
+    isHeld = true;
+    await sharedPool().query("select pg_terminate_backend(pid) from pg_stat_activity where query = $1", [
+      `listen "${schema}"`,
+    ]);
+    await made.promise;
+    await one.close();
+    gate.give();
+    await until(() => real.totalCount === real.idleCount);
+    await real.end();
+    expect(real.totalCount).toBe(0);
   });
 });

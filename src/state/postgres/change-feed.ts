@@ -62,13 +62,14 @@ export class ChangeFeed {
     let client: PostgresClient | undefined;
     try {
       client = await database.pool.connect();
+      // Stopped meanwhile: who stopped it did not know of this one.
+      if (this.#isStopped) return client.release(true);
       const lost = (): void => this.#reconnect(client);
       client.on("error", lost);
       client.on("end", lost);
       client.on("notification", ({ payload = "" }) => this.#hear(payload));
       this.#client = client;
       await client.query({ text: `listen ${database.schema}` });
-      if (this.#isStopped) return this.#drop(client);
       this.#pauseMs = SHORTEST_PAUSE_MS;
       this.#look();
     } catch (error) {
