@@ -70,6 +70,8 @@ export class ChangeFeed {
       client.on("notification", ({ payload = "" }) => this.#hear(payload));
       this.#client = client;
       await client.query({ text: `listen ${database.schema}` });
+      // Who waits for changes keeps the process by other means, or is not to.
+      client.unref?.();
       this.#pauseMs = SHORTEST_PAUSE_MS;
       this.#look();
     } catch (error) {

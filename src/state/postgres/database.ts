@@ -42,6 +42,8 @@ export interface PostgresClient {
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "end", listener: () => void): unknown;
   release(error?: Error | boolean): void;
+  /** Lets the process end although it is open. */
+  unref?(): void;
 }
 
 /** What is needed of a `Pool` of `pg`. */
