@@ -33,6 +33,7 @@ import { Database, type PostgresPool } from "./database.js";
 import { readStates } from "./fleet-rows.js";
 import { Heartbeat } from "./heartbeat.js";
 import { requireReadCommitted } from "./isolation.js";
+import { takeListeningPlace } from "./listening-places.js";
 import { migrateDatabase } from "./migrate.js";
 import { checkedNodeName, signOff } from "./node.js";
 import { NodeLife } from "./node-life.js";
@@ -86,6 +87,7 @@ export class PostgresStore implements StateStore {
   /** The id of this node while it is open. */
   #node: string | undefined;
   #feed: ChangeFeed | undefined;
+  #leavePool: () => void = () => {};
   #heartbeat: Heartbeat | undefined;
 
   constructor(options: PostgresStoreOptions) {
@@ -140,16 +142,14 @@ export class PostgresStore implements StateStore {
     if (this.#node === undefined) this.#time.adopt(clock);
     await this.#alone(async () => {
       if (this.#node !== undefined) return;
-      const askedMs = this.#time.monotonic();
-      const { id, now, latestChange } = await this.#life.register();
-      await this.#life.define(id, this.#definitions);
-      this.#node = id;
-      const tell = (changes: readonly OutsideChange[]): void => this.#listeners.tell(changes);
-      this.#feed = new ChangeFeed({ database: this.#database, logger: this.#logger, tell }, id, latestChange);
-      await this.#feed.start();
-      if (!this.#time.isTheDatabases) return;
-      this.#time.heard(now, askedMs);
-      this.#heartbeat = new Heartbeat(this.leaseMs, () => this.#life.live(id), this.#logger);
+      // Before anything is written: who cannot listen is no node.
+      this.#leavePool = takeListeningPlace(this.#database.pool);
+      try {
+        await this.#openNode();
+      } catch (error) {
+        this.#leavePool();
+        throw error;
+      }
     });
   }
 
@@ -160,6 +160,7 @@ export class PostgresStore implements StateStore {
       const node = this.#node;
       this.#node = undefined;
       await Promise.all([this.#feed?.stop(), this.#heartbeat?.stop()]);
+      this.#leavePool();
       try {
         await this.jobs.close();
         if (node !== undefined) {
@@ -275,6 +276,19 @@ export class PostgresStore implements StateStore {
 
   onChange(listener: (changes: readonly OutsideChange[]) => void): () => void {
     return this.#listeners.add(listener);
+  }
+
+  async #openNode(): Promise<void> {
+    const askedMs = this.#time.monotonic();
+    const { id, now, latestChange } = await this.#life.register();
+    await this.#life.define(id, this.#definitions);
+    this.#node = id;
+    const tell = (changes: readonly OutsideChange[]): void => this.#listeners.tell(changes);
+    this.#feed = new ChangeFeed({ database: this.#database, logger: this.#logger, tell }, id, latestChange);
+    await this.#feed.start();
+    if (!this.#time.isTheDatabases) return;
+    this.#time.heard(now, askedMs);
+    this.#heartbeat = new Heartbeat(this.leaseMs, () => this.#life.live(id), this.#logger);
   }
 
   async #endAll(ends: readonly ClaimEnd[], toWrite: PatchRule): Promise<readonly boolean[]> {
