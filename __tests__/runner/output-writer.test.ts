@@ -31,9 +31,10 @@ describe("an output", () => {
     ],
   ])("that %s fails no job, and is told once", async (_, openOutput) => {
     const scene = broken(openOutput);
-    const { result } = await scene.run({ run });
-    expect(result).toMatchObject({ status: "completed", summary: "done" });
+    const { result } = await scene.run({ run }, {}, "5s");
+    expect(result).toMatchObject({ status: "completed", summary: "done", durationMs: 0 });
     expect(scene.lines).toEqual([`Could not keep the output of ${result.jobId}: boom`]);
+    expect(scene.clock.sleeping).toBe(0);
   });
 
   it.each([
@@ -142,16 +143,144 @@ describe("an output", () => {
     expect(keptBytes).toBe(6_000_000 + line.length);
   });
 
-  it("that failed gets nothing more, not even what may have been a secret", async () => {
-    let writes = 0;
+  it("that failed is given nothing else, not even what may have been a secret", async () => {
+    const tried: string[] = [];
     const sdkQuery = async function* (): AsyncGenerator {
       yield { type: "assistant", content: "done" };
     };
     const scene = new Scene({ sdkQuery });
-    scene.store.jobs.openOutput = async () => ({ ...output, write: async () => (writes++, boom()) });
+    scene.store.jobs.openOutput = async () => ({
+      ...output,
+      write: async (chunk) => (tried.push(String(chunk)), boom()),
+    });
     // The end of a line may be the beginning of this.
     const runtime = { type: "messages", options: { env: { TOKEN: "\nsecret" } } };
-    expect((await scene.run({ runtime })).result).toMatchObject({ status: "completed" });
-    expect(writes).toBe(1);
+    expect((await scene.run({ runtime }, {}, "5s")).result).toMatchObject({ status: "completed" });
+    expect(new Set(tried)).toEqual(new Set(['{"type":"assistant","content":"done"}']));
+  });
+});
+
+describe("a write of nothing", () => {
+  it("is not waited for, and keeps nothing from being written later", async () => {
+    const run = async ({ write }: RuntimeJob): Promise<void> => {
+      await write("");
+      await write("later");
+    };
+    expect((await new Scene().run({ run })).output).toBe("later");
+  });
+});
+
+describe("an output that cannot be written for a while", () => {
+  /** A scene whose store is away from one second to another, and all that it took. */
+  const awayBetween = (fromSecond: number, untilSecond: number): { scene: Scene; kept: string[] } => {
+    const scene = new Scene();
+    const kept: string[] = [];
+    const requireStore = (): void => {
+      const second = scene.clock.monotonic() / 1_000;
+      if (second >= fromSecond && second < untilSecond) throw new Error("away");
+    };
+    scene.store.jobs.openOutput = async () => {
+      requireStore();
+      return {
+        write: async (chunk) => {
+          requireStore();
+          kept.push(Buffer.from(chunk).toString());
+        },
+        close: async () => {},
+      };
+    };
+    return { scene, kept };
+  };
+  const ticks = (count: number): string =>
+    Array.from({ length: count }, (_, second) => `${second}\n`).join("");
+  const ticking =
+    ({ clock }: Scene, count: number) =>
+    async ({ log }: RuntimeJob): Promise<void> => {
+      for (let second = 0; second < count; second++) {
+        log(`${second}`);
+        await clock.sleep("1s");
+      }
+    };
+
+  it.each([
+    ["opened", 0],
+    ["written", 3],
+  ])("when it is to be %s has all that came meanwhile, in its order and once", async (_, fromSecond) => {
+    const { scene, kept } = awayBetween(fromSecond, 20);
+    await scene.run({ run: ticking(scene, 30) }, {}, "30s");
+    expect(kept.join("")).toBe(ticks(30));
+    expect(scene.lines).toEqual([]);
+  });
+
+  it("has what came before the job's end when it can be written soon after", async () => {
+    const { scene, kept } = awayBetween(1, 7);
+    const { record } = await scene.run({ run: ticking(scene, 3) }, {}, "8s");
+    expect(kept.join("")).toBe("0\n1\n2\n");
+    expect(record).toMatchObject({ status: "completed", finished_at: "2026-01-01T00:00:07.000Z" });
+  });
+
+  it("keeps no job from ending, and has it told what became of the rest", async () => {
+    const { scene, kept } = awayBetween(1, Infinity);
+    const { result, record } = await scene.run({ run: ticking(scene, 3) }, {}, "8s");
+    expect(kept).toEqual(["0\n"]);
+    expect(record).toMatchObject({ status: "completed", finished_at: "2026-01-01T00:00:08.000Z" });
+    expect(scene.lines).toEqual([`Could not keep the output of ${result.jobId}: away`]);
+    expect(scene.clock.sleeping).toBe(0);
+  });
+
+  it("does not keep a job waiting that waits for each write", async () => {
+    const { scene } = awayBetween(0, 60);
+    const patient = async ({ write }: RuntimeJob): Promise<void> => {
+      for (let at = 0; at < 100; at++) await write("x");
+    };
+    expect((await scene.run({ run: patient }, {}, "5s")).result).toMatchObject({ durationMs: 0 });
+  });
+
+  it("has a line where more came than may wait, in its place", async () => {
+    const { scene, kept } = awayBetween(0, 10);
+    const flood = async ({ write }: RuntimeJob): Promise<void> => {
+      for (let at = 0; at < 12; at++) await write(Buffer.alloc(1_000_000, "x"));
+      await scene.clock.sleep("20s");
+      void write("later");
+    };
+    const { result } = await scene.run({ run: flood }, {}, "20s");
+    const line = "\n[4000000 bytes of output came while none could be kept]\n";
+    expect(kept.join("").replace(/x+/, (xs) => `${xs.length}`)).toBe(`8000000${line}later`);
+    expect(scene.lines).toEqual([`Could not keep the output of ${result.jobId}: away`]);
+  });
+
+  it("has a secret hidden that was written in two tries", async () => {
+    const sdkQuery = async function* (): AsyncGenerator {
+      yield { type: "assistant", content: "the secret-text is out" };
+      await scene.clock.sleep("20s");
+    };
+    const scene = new Scene({ sdkQuery });
+    const kept: string[] = [];
+    let tries = 0;
+    scene.store.jobs.openOutput = async () => ({
+      write: async (chunk) => {
+        if (++tries < 3) boom();
+        kept.push(Buffer.from(chunk).toString());
+      },
+      close: async () => {},
+    });
+    const runtime = { type: "messages", options: { env: { TOKEN: "secret-text" } } };
+    await scene.run({ runtime }, {}, "30s");
+    expect(kept.join("")).toBe('{"type":"assistant","content":"the [hidden] is out"}\n');
+  });
+
+  it("is not written twice when an answer only came late", async () => {
+    const scene = new Scene();
+    const kept: string[] = [];
+    scene.store.jobs.openOutput = async () => ({
+      write: async (chunk) => {
+        const text = Buffer.from(chunk).toString();
+        if (kept.length === 0) await scene.clock.sleep("12s");
+        kept.push(text);
+      },
+      close: async () => {},
+    });
+    await scene.run({ run: ticking(scene, 30) }, {}, "1m");
+    expect(kept.join("")).toBe(ticks(30));
   });
 });

@@ -7,6 +7,8 @@ describe("the memory of a process grows by less than 25 MB", () => {
     ["an output of a gigabyte of a command", "command", "1000"],
     ["an output of a gigabyte of a function", "function", "1000"],
     ["an output of 200 MB in which secrets are looked for", "hidden", "200"],
+    ["an output of a gigabyte of a function that nobody takes", "function-away", "1000"],
+    ["an output of a gigabyte of a command that nobody takes", "command-away", "1000"],
     ["10,000 messages of 10 kB each", "messages", "100"],
     ["300 messages of a megabyte each", "long-messages", "300"],
   ])("by %s", async (_, kind, megabytes) => {

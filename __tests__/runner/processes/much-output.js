@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { JobExecutor } from "../../../dist/runner/job-executor.js";
+import { MemoryStore } from "../../../dist/state/memory-store.js";
 
 const [kind, size] = process.argv.slice(2);
 const stateDir = mkdtempSync(join(tmpdir(), "rota-output-"));
@@ -44,9 +45,18 @@ const agents = {
   "long-messages": (SIZE) => ({ runtime: { type: "messages", options: { SIZE, isLong: true } } }),
   http: (megabytes) => ({ runtime: { type: "http", url, headers: { megabytes } } }),
   function: () => ({ run: writeAll }),
+  "function-away": () => ({ run: writeAll }),
+  "command-away": (SIZE) => agents.command(SIZE),
 };
 
-const executor = new JobExecutor({ stateDir, sdkQuery });
+/** A store that takes records, and no output. */
+function awayStore() {
+  const store = new MemoryStore();
+  store.jobs.openOutput = () => Promise.reject(new Error("away"));
+  return store;
+}
+const where = kind.endsWith("-away") ? { store: awayStore(), outputTimeoutMs: 500 } : { stateDir };
+const executor = new JobExecutor({ ...where, sdkQuery });
 const run = (megabytes) =>
   executor.execute({ agent: { name: "flood", ...agents[kind](megabytes) }, prompt: megabytes });
 await run("2"); // what is loaded once is not counted

@@ -98,3 +98,73 @@ describe("writes that wait at the same time", () => {
     expect(bytes.content.toString()).toBe("first one two three ");
   });
 });
+
+/** Bytes in memory of which each change may fail, before or after it had its effect. */
+class FailingBytes extends WatchedBytes {
+  /** How many changes work before the one that fails; at most so many bytes are taken by one. */
+  untilFailure: number = Infinity;
+  hasEffect = false;
+
+  override async write(bytes: Uint8Array, position: number): Promise<number> {
+    const some = bytes.subarray(0, 7);
+    return this.#failing(() => super.write(some, position));
+  }
+
+  override async truncate(size: number): Promise<void> {
+    return this.#failing(() => super.truncate(size));
+  }
+
+  async #failing<Result>(change: () => Promise<Result>): Promise<Result> {
+    const isFailing = this.untilFailure-- === 0;
+    if (isFailing && !this.hasEffect) throw new Error("away");
+    const result = await change();
+    if (isFailing) throw new Error("the answer was lost");
+    return result;
+  }
+}
+
+describe("a write to an output that failed", () => {
+  const limit = 101;
+  const line = (at: number): string => `line ${at}, ö\u{1f600} ${"x".repeat(at % 60)}\n`;
+  const count = 60;
+
+  /** What is in an output of which one change failed, and the write that met it was made again. */
+  const withFailure = async (untilFailure: number, hasEffect: boolean): Promise<string> => {
+    const bytes = new FailingBytes();
+    Object.assign(bytes, { untilFailure, hasEffect });
+    const output = new CappedOutput(bytes, limit);
+    for (let at = 0; at < count; at++) await output.write(line(at)).catch(() => output.write(line(at)));
+    bytes.untilFailure = Infinity;
+    await output.close();
+    return bytes.content.toString();
+  };
+
+  it.each([
+    ["had no effect", false],
+    ["had its effect all the same", true],
+  ])("and %s may be made again, at every step", async (_, hasEffect) => {
+    const whole = await withFailure(Infinity, hasEffect);
+    for (let step = 0; step < 400; step++)
+      expect([step, await withFailure(step, hasEffect)]).toEqual([step, whole]);
+  });
+
+  it("and is not made again leaves nothing behind that another write does not cover", async () => {
+    const bytes = new FailingBytes();
+    const output = new CappedOutput(bytes, 1_000);
+    await output.write("first\n");
+    Object.assign(bytes, { untilFailure: 2, hasEffect: true });
+    await expect(output.write("a line that is given up half way\n")).rejects.toThrow("lost");
+    await output.write("last\n");
+    expect(bytes.content.toString()).toBe("first\nlast\n");
+  });
+
+  it("and is not made again leaves what there is of it when it is closed", async () => {
+    const bytes = new FailingBytes();
+    const output = new CappedOutput(bytes, 1_000);
+    await output.write("first\n");
+    Object.assign(bytes, { untilFailure: 1, hasEffect: true });
+    await expect(output.write("a line that is given up half way\n")).rejects.toThrow("lost");
+    await output.close();
+    expect(bytes.content.toString()).toBe("first\na line that is");
+  });
+});

@@ -91,6 +91,33 @@ describe("a scheduler whose database is away", () => {
     await until(() => starts.length > before);
   });
 
+  it.each(["cut", "hang"] as const)(
+    "has all that a job wrote meanwhile, once, when its line was %s for longer than an output is waited for",
+    async (how) => {
+      const { line, scheduler, outsider, ended, agents } = await stage(60_000);
+      const [{ schedules } = {}] = agents;
+      const race = { isOver: false };
+      let written = "";
+      const run = async ({ log }: Job): Promise<void> => {
+        for (let at = 0; !race.isOver; at++) {
+          log(`line ${at}`);
+          written += `line ${at}\n`;
+          await setTimeout(50);
+        }
+      };
+      await scheduler.start([{ name: "wordy", schedules: { ...schedules }, run }]);
+      await until(() => written.length > 100);
+      await line[how]();
+      await setTimeout(6_000);
+      await line.mend();
+      const before = written.length;
+      await until(() => written.length > before + 200);
+      race.isOver = true;
+      await until(() => ended.length > 0);
+      expect(await outsider.jobs.readOutput(ended[0]?.id ?? "")).toBe(written);
+    },
+  );
+
   it("says once what is wrong, however long that lasts", async () => {
     const { line, scheduler, starts, lines, agents } = await stage(60_000);
     await scheduler.start(agents);

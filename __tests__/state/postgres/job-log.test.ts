@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { FakeClock } from "../../../src/clock.js";
-import { Database } from "../../../src/state/postgres/database.js";
+import { Database, type PostgresPool } from "../../../src/state/postgres/database.js";
 import { PostgresJobLog, type PostgresJobLogOptions } from "../../../src/state/postgres/index.js";
 import { selectJobs } from "../../../src/state/postgres/job-rows.js";
 import { migrateDatabase } from "../../../src/state/postgres/migrate.js";
@@ -18,11 +18,11 @@ testJobLog("PostgresJobLog", async (setup) => {
 describe("the jobs of a PostgresJobLog", () => {
   const opened = (
     limits: Partial<PostgresJobLogOptions>,
+    pool: PostgresPool = sharedPool(),
   ): { log: PostgresJobLog; clock: FakeClock; schema: string } => {
     const schema = newSchema();
     const clock = new FakeClock("2026-11-15T09:00:00Z");
-    const base = { pool: sharedPool(), schema, logger: processLogger };
-    const database = new Database({ ...base, prepare: migrateDatabase });
+    const database = new Database({ pool, schema, logger: processLogger, prepare: migrateDatabase });
     const log = new PostgresJobLog({ database, clock, logger: processLogger, ...limits });
     onTestFinished(() => log.close());
     return { log, clock, schema };
@@ -162,6 +162,31 @@ describe("the jobs of a PostgresJobLog", () => {
     await output.write(whole);
     await output.close();
     const cut = "\n[250000 bytes of output were cut here]\n";
+    expect(await log.readOutput(id)).toBe(whole.slice(0, 25_000) + cut + whole.slice(-25_000));
+  });
+
+  it("keep each write to an output once that is made again because its answer was lost", async () => {
+    const pool = sharedPool();
+    let queries = 0;
+    const forgetful: PostgresPool = {
+      connect: () => pool.connect(),
+      on: () => {},
+      end: async () => {},
+      query: async (query) => {
+        const answer = await pool.query(query);
+        if (query.text.includes("job_output_blocks") && ++queries % 11 === 0) throw new Error("lost");
+        return answer;
+      },
+    };
+    const { log } = opened({ maxOutputBytes: 50_000 }, forgetful);
+    const { id } = await log.start(job);
+    const output = await log.openOutput(id);
+    const again = (text: string): Promise<void> => output.write(text).catch(() => again(text));
+    const whole = Array.from({ length: 90_000 }, (_, i) => String(i % 7)).join("");
+    for (let at = 0; at < whole.length; at += 3_001) await again(whole.slice(at, at + 3_001));
+    queries = -Infinity;
+    await output.close();
+    const cut = "\n[40000 bytes of output were cut here]\n";
     expect(await log.readOutput(id)).toBe(whole.slice(0, 25_000) + cut + whole.slice(-25_000));
   });
 });

@@ -32,6 +32,8 @@ export class CappedOutput implements JobOutput {
   #cutAt: number | undefined;
   #markerBytes = 0;
   #bytesCut = 0;
+  /** Whether there may be more than its size: what a failed write has left, or a tail that was moved. */
+  #isEndStale = false;
   /** Copied to by the next write. One for each would be collected only when 32 MB of them wait for it. */
   #spare: Buffer | undefined;
   /** The same, for compacting. */
@@ -47,6 +49,7 @@ export class CappedOutput implements JobOutput {
     this.#tailBytes = maxBytes - this.#headBytes;
   }
 
+  /** One that failed, wherever and with whatever effect, may be made again. */
   async write(chunk: string | Uint8Array): Promise<void> {
     if (this.#closing !== undefined) {
       throw new StateError("The output of this job is closed.", { code: "STATE_CLOSED" });
@@ -72,6 +75,8 @@ export class CappedOutput implements JobOutput {
         // A first cut that is shorter than the line about it would make the output longer.
         const spareBytes = this.#cutAt === undefined ? MARKER_ROOM : this.#markerBytes;
         if (this.#size > this.#maxBytes + spareBytes) await this.#compact();
+        // What is left of a failed write is the job's own, and may stay; what is left of a tail is there twice.
+        else if (this.#cutAt !== undefined) await this.#cutEnd();
       } finally {
         this.#piece = undefined;
         this.#onClosed();
@@ -97,29 +102,52 @@ export class CappedOutput implements JobOutput {
   async #append(bytes: Uint8Array): Promise<void> {
     // The room of the line is left free as well, so that compacting never writes over the tail it copies.
     const fullSize = this.#headBytes + MARKER_ROOM + 2 * this.#tailBytes;
-    for (let done = 0; done < bytes.length;) {
-      if (this.#size >= fullSize) await this.#compact();
-      const piece = bytes.subarray(done, done + fullSize - this.#size);
-      const written = await this.#bytes.write(piece, this.#size);
-      this.#size += written;
-      done += written;
+    let done = 0;
+    try {
+      await this.#cutEnd();
+      while (done < bytes.length) {
+        if (this.#size >= fullSize) await this.#compact();
+        const piece = bytes.subarray(done, done + fullSize - this.#size);
+        const written = await this.#bytes.write(piece, this.#size);
+        this.#size += written;
+        done += written;
+      }
+    } catch (error) {
+      this.#takeBack(done);
+      throw error;
     }
   }
 
-  /** Changes what is remembered only at its end: one that failed is repeated as a whole. */
+  /** The last bytes are as if they had not been written; some may have been cut meanwhile. */
+  #takeBack(count: number): void {
+    const tailAt = this.#cutAt === undefined ? 0 : this.#cutAt + this.#markerBytes;
+    const taken = Math.min(count, this.#size - tailAt);
+    this.#size -= taken;
+    this.#bytesCut -= count - taken;
+    this.#isEndStale = true;
+  }
+
+  async #cutEnd(): Promise<void> {
+    if (!this.#isEndStale) return;
+    await this.#bytes.truncate(this.#size);
+    this.#isEndStale = false;
+  }
+
+  /** One that failed is repeated: as a whole, unless only the end was still to be cut. */
   async #compact(): Promise<void> {
-    const cutAt = this.#cutAt ?? (await this.#endOfHead());
+    // At once: a line that was written there would be taken for the end of the head.
+    this.#cutAt ??= await this.#endOfHead();
+    const cutAt = this.#cutAt;
     const tailAt = await this.#startOfTail();
     const bytesCut = this.#bytesCut + tailAt - cutAt - this.#markerBytes;
     const marker = Buffer.from(`\n[${bytesCut} bytes of output were cut here]\n`);
     await this.#writeAll(marker, cutAt);
     const bytesMoved = await this.#moveTail(tailAt, cutAt + marker.length);
-    const size = cutAt + marker.length + bytesMoved;
-    await this.#bytes.truncate(size);
-    this.#cutAt = cutAt;
     this.#bytesCut = bytesCut;
     this.#markerBytes = marker.length;
-    this.#size = size;
+    this.#size = cutAt + marker.length + bytesMoved;
+    this.#isEndStale = true;
+    await this.#cutEnd();
   }
 
   /** Piece by piece from its front, towards the head: no piece is written over one that is still to be read. */
