@@ -79,6 +79,36 @@ describe("a store that cannot claim for a while", () => {
 });
 
 describe("a store that cannot record the end of a job for a while", () => {
+  it.each(["complete", "jobs.finish"])("has it counted as unrecorded until it can: %s", async (call) => {
+    const clock = new FakeClock(START);
+    const { scheduler, broken } = onFlakyStore({ clock, work: () => clock.sleep("1s") });
+    const { unrecordedJobCount: before } = scheduler.getState();
+    await scheduler.start([agent("a", { x: every("5m") }), agent("b", { x: every("5m") })]);
+    broken.add(call);
+    const whileRunning = scheduler.getState().unrecordedJobCount;
+    await clock.advance("10s");
+    const whileBroken = scheduler.getState().unrecordedJobCount;
+    broken.clear();
+    await clock.advance("10s");
+    const after = scheduler.getState().unrecordedJobCount;
+    expect([before, whileRunning, whileBroken, after]).toEqual([0, 0, 2, 0]);
+  });
+
+  it.each(["complete", "jobs.finish"])(
+    "has it counted when it was given up after a stop: %s",
+    async (call) => {
+      const clock = new FakeClock(START);
+      const { scheduler, broken } = onFlakyStore({ clock, work: () => clock.sleep("1s") });
+      await scheduler.start([agent("a", { x: every("5m") })]);
+      await clock.advance(500);
+      broken.add(call);
+      const stopping = scheduler.stop({ timeout: Infinity });
+      await clock.advance("1m");
+      await stopping;
+      expect(scheduler.getState().unrecordedJobCount).toBe(1);
+    },
+  );
+
   it("is asked until it can: the outcome is the one of then, told once, and the schedule goes on", async () => {
     const { scheduler, clock, runs, errors, broken, state, plan, ended } = onFlakyStore({
       work: () => Promise.reject(new Error("boom")),

@@ -174,6 +174,7 @@ describe("the state of a scheduler", () => {
       checkCount: 0,
       triggerCount: 0,
       lastCheckAt: undefined,
+      unrecordedJobCount: 0,
     });
     await clock.advance("1m");
     await scheduler.start([agent("a", { x: NEXT_WEEK })]);
@@ -184,6 +185,7 @@ describe("the state of a scheduler", () => {
       checkCount: 11,
       triggerCount: 0,
       lastCheckAt: new Date("2026-03-01T00:01:10Z"),
+      unrecordedJobCount: 0,
     });
     await scheduler.trigger("a");
     await clock.advance(0);

@@ -260,6 +260,7 @@ describe("options", () => {
       checkCount: 0,
       triggerCount: 0,
       lastCheckAt: undefined,
+      unrecordedJobCount: 0,
     });
   });
 });

@@ -16,8 +16,6 @@ export class EndedJob {
   untriedParts = 2;
   /** Whether the store has its outcome. */
   isCompleted = false;
-  /** Whether the log has its end. */
-  isRecorded = false;
 
   /** `finishedMs` on the monotonic clock. */
   constructor(running: RunningJob, outcome: RunOutcome, finishedAt: Date, finishedMs: number) {
@@ -26,6 +24,15 @@ export class EndedJob {
     this.finishedAt = finishedAt;
     this.#durationMs = finishedMs - running.startedMs;
     running.hasEnded = true;
+  }
+
+  /** Whether the log has its end. */
+  get isRecorded(): boolean {
+    return this.running.isRecorded;
+  }
+
+  set isRecorded(isRecorded: boolean) {
+    this.running.isRecorded = isRecorded;
   }
 
   get claim(): Claim {

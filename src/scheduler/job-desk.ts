@@ -38,6 +38,7 @@ export class JobDesk {
   readonly #onFreed: () => void;
   #startCount = 0;
   #size = 0;
+  #unrecordedCount = 0;
 
   /** `onFreed` hears when capacity may have become free. */
   constructor(
@@ -66,6 +67,11 @@ export class JobDesk {
 
   get size(): number {
     return this.#size;
+  }
+
+  /** How many have ended whose end is still to be recorded, or could not be. */
+  get unrecordedCount(): number {
+    return this.#unrecordedCount;
   }
 
   countOf(agent: string): number {
@@ -190,11 +196,14 @@ export class JobDesk {
 
   #end(ends: readonly JobEnd[]): void {
     const finishedAt = this.#context.clock.now();
+    this.#unrecordedCount += ends.length;
     for (const { job, outcome, finishedMs } of ends)
       this.#ended.add(new EndedJob(job, outcome, finishedAt, finishedMs));
   }
 
   #forget(running: RunningJob): void {
+    // Nobody holds its claim any more: both parts of its end were written, or given up.
+    if (running.place < 0 && running.isCompleting && running.isRecorded) this.#unrecordedCount--;
     if (running.isGone) return;
     running.isGone = true;
     this.#size--;

@@ -36,6 +36,8 @@ export class RunningJob implements TriggerInfo, JobRequest, ClaimHolder {
   hasEnded = false;
   /** Whether its claim is being ended, which makes room for the next one. */
   isCompleting = false;
+  /** Whether the log has its end. */
+  isRecorded = false;
   /** Whether its place has been given to others. */
   isGone = false;
   /** Why it was told to end, when that was because its claim could not be renewed. */

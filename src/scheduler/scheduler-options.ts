@@ -75,6 +75,8 @@ export interface SchedulerState {
   /** Jobs started since the start. */
   readonly triggerCount: number;
   readonly lastCheckAt: Date | undefined;
+  /** Jobs that have ended, and whose end is still to be recorded or, after a stop, could not be. */
+  readonly unrecordedJobCount: number;
 }
 
 export interface TriggerResult {

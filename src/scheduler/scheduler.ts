@@ -143,6 +143,7 @@ export class Scheduler implements AsyncDisposable {
       checkCount: this.#passes.count,
       triggerCount: this.#jobs.startCount - this.#startCountBefore,
       lastCheckAt: this.#passes.lastAt,
+      unrecordedJobCount: this.#jobs.unrecordedCount,
     };
   }
 

@@ -201,7 +201,7 @@ describe("a signal to rota run", () => {
     scene.host.signal("SIGINT");
     scene.host.signal("SIGINT");
     await scene.heard("cancelled");
-    expect(await scene.end()).toBe(0);
+    expect(await scene.end()).toBe(1);
   });
 
   it("stops it also while it starts", async () => {

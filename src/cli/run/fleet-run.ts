@@ -11,6 +11,7 @@ import { messageOf } from "../../errors.js";
 import { SchedulerShutdownError } from "../../scheduler/errors.js";
 import type { Scheduler } from "../../scheduler/scheduler.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
+import type { JobStatus } from "../../state/jobs/job-log.js";
 import { changesInWords } from "./changes-in-words.js";
 import type { FleetModel } from "./fleet-model.js";
 import type { FleetReader } from "./fleet-reader.js";
@@ -35,10 +36,15 @@ export interface RunParts {
   readonly reporter: Reporter;
 }
 
+/** How jobs end that were told to. */
+const TOLD_TO_END: ReadonlySet<JobStatus> = new Set(["cancelled", "interrupted"]);
+
 export class FleetRun {
   readonly #parts: RunParts;
   #config: Config;
   #isStopping = false;
+  /** Whether a job has ended since then that was told to. */
+  #wasToldToEnd = false;
   /** How often something was heard of the configuration. */
   #readings = 0;
   #end: (exitCode: Promise<ExitCode>) => void = () => {};
@@ -107,6 +113,8 @@ export class FleetRun {
     const { model, reporter } = this.#parts;
     model.note(news);
     reporter.tell(news);
+    if (news.event === "job:finished" && this.#isStopping && TOLD_TO_END.has(news.details.job.status))
+      this.#wasToldToEnd = true;
     // Another scheduler has taken over, and this one has given up.
     if (news.event === "scheduler:stopped" && !this.#isStopping) this.#windUp(this.#allEnded(EXIT.failure));
   }
@@ -130,13 +138,13 @@ export class FleetRun {
   }
 
   #stop(reason: string): void {
-    const { model, reporter, settings } = this.#parts;
+    const { model, reporter, scheduler, settings } = this.#parts;
     if (this.#isStopping) return;
     this.#isStopping = true;
     const jobs = Array.from(model.running.values(), ({ jobId }) => jobId);
     const timeoutMs = settings.stopTimeoutMs;
     this.#note({ event: "scheduler:stopping", details: { reason, timeoutMs, jobs } });
-    reporter.say(stoppingWords(model, reason, timeoutMs), "news");
+    reporter.say(stoppingWords(model, scheduler.getState().unrecordedJobCount, reason, timeoutMs), "news");
     this.#windUp(this.#stopped(timeoutMs));
   }
 
@@ -156,7 +164,8 @@ export class FleetRun {
     const { model, reporter, scheduler } = this.#parts;
     try {
       await scheduler.stop({ timeout });
-      return EXIT.ok;
+      const isClean = !this.#wasToldToEnd && scheduler.getState().unrecordedJobCount === 0;
+      return isClean ? EXIT.ok : EXIT.failure;
     } catch (error) {
       if (!(error instanceof SchedulerShutdownError)) throw error;
     }

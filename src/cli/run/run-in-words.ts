@@ -13,13 +13,27 @@ export function runningWords({ agents }: Config, file: string, place: string): s
   return `Running ${what} from ${file}, state in ${place}. Ctrl-C stops.`;
 }
 
-export function stoppingWords({ running }: FleetView, reason: string, timeoutMs: number): string {
+/** `endedCount`: how many of the jobs have ended, and are only to be recorded. */
+export function stoppingWords(
+  { running }: FleetView,
+  endedCount: number,
+  reason: string,
+  timeoutMs: number,
+): string {
   if (running.size === 0) return `Stopping after ${reason}: no job runs.`;
   const names = Array.from(running, ([name, { jobId }]) => `${oneLine(name)} (${jobId})`);
   const rest = names.length - MOST_JOBS;
   const shown = `${names.slice(0, MOST_JOBS).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
-  const wait = `waiting up to ${shortDuration(timeoutMs)} for ${counted(running.size, "job")}`;
+  const wait = `waiting up to ${shortDuration(timeoutMs)} for ${waitedFor(running.size, endedCount)}`;
   return `Stopping after ${reason}, ${wait}: ${shown}. A second signal leaves at once.`;
+}
+
+function waitedFor(count: number, endedCount: number): string {
+  const jobs = counted(count, "job");
+  if (endedCount === 0) return jobs;
+  return endedCount < count
+    ? `${jobs}, ${endedCount} of which only to be recorded`
+    : `the end of ${jobs} to be recorded`;
 }
 
 export function tooSlowWords({ running }: FleetView, timeoutMs: number): string {

@@ -1,0 +1,67 @@
+/** `rota run` that is stopped while its database is away, or while others use it. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, inject, it, onTestFinished } from "vitest";
+import { PostgresStore } from "../../../src/state/postgres/index.js";
+import { type Line, lineTo } from "../../state/postgres/line.js";
+import { newSchema, sharedPool } from "../../state/postgres/schema.js";
+import { ENDLESS, fleetText, RunScene } from "../run/run-scene.js";
+
+interface Stage {
+  readonly scene: RunScene;
+  readonly line: Line;
+  readonly store: PostgresStore;
+  /** Lets the job end by itself. */
+  readonly letEnd: () => void;
+}
+
+/** A run whose job goes on until it is let or told to end. */
+async function busy(...args: string[]): Promise<Stage> {
+  const scene = RunScene.with();
+  const schema = newSchema();
+  const line = await lineTo(inject("databaseUrl"));
+  const store = new PostgresStore({ pool: sharedPool(), schema, clock: scene.clock });
+  onTestFinished(() => store.close());
+  const script = `${ENDLESS} setInterval(() => { if (require("fs").existsSync("go")) process.exit(0); }, 5)`;
+  scene.write(fleetText({ slow: { script, more: `, cwd: ${scene.cwd}` } }));
+  scene.start("--database-url", line.url, "--database-schema", schema, ...args);
+  onTestFinished(() => line.mend());
+  await scene.heard("started");
+  await scene.heard("Running");
+  return { scene, line, store, letEnd: () => writeFileSync(join(scene.cwd, "go"), "") };
+}
+
+describe("rota run that is stopped while its database is away", () => {
+  it("exits with 1 when a job was told to end because its claim could not be kept", async () => {
+    const { scene, line, store } = await busy("--stop-timeout", "10m");
+    await line.cut();
+    scene.host.signal("SIGTERM");
+    await scene.seen("Told 1 job(s) to end");
+    await line.mend();
+    await scene.goOnUntil(() => scene.exitCode !== undefined);
+    expect(await store.jobs.list()).toMatchObject([{ status: "interrupted" }]);
+    expect(scene.exitCode).toBe(1);
+  });
+
+  it("exits with 1 when the end of a job could not be recorded, and says what it waits for", async () => {
+    const { scene, line, letEnd } = await busy("--stop-timeout", "10m");
+    await line.cut();
+    letEnd();
+    await scene.seen("Could not record the end of a job of slow/work");
+    scene.host.signal("SIGTERM");
+    expect(scene.err).toContain("waiting up to 10m for the end of 1 job to be recorded: slow/work (job-");
+    await scene.seen("Gave up recording the end of a job of slow/work");
+    expect(await scene.end()).toBe(1);
+  });
+
+  it("exits with 0 when the end of its job was recorded after all", async () => {
+    const { scene, line, letEnd } = await busy("--stop-timeout", "10m");
+    await line.cut();
+    letEnd();
+    await scene.seen("Could not record the end of a job of slow/work");
+    scene.host.signal("SIGTERM");
+    await line.mend();
+    await scene.goOnUntil(() => scene.exitCode !== undefined);
+    expect(scene.exitCode).toBe(0);
+  });
+});
