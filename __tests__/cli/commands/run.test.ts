@@ -193,7 +193,7 @@ describe("a signal to rota run", () => {
     expect(scene.host.exitCode).toBeUndefined();
     scene.host.signal(signal);
     expect(scene.host.exitCode).toBe(exitCode);
-    expect(scene.err).toContain("Left at once: 1 job told to end.");
+    expect(scene.err).toContain("Left at once: 1 job told to end. The next start records it as interrupted.");
   });
 
   it("tells jobs to end before it leaves", async () => {

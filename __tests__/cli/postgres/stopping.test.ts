@@ -65,3 +65,14 @@ describe("rota run that is stopped while its database is away", () => {
     expect(scene.exitCode).toBe(0);
   });
 });
+
+describe("rota run that is left at once", () => {
+  it("says when its job is recorded as interrupted, and by whom", async () => {
+    const { scene } = await busy();
+    scene.host.signal("SIGINT");
+    scene.host.signal("SIGINT");
+    expect(scene.err).toContain(
+      "Left at once: 1 job told to end. When its lease has ended, it is recorded as interrupted by whoever runs then.",
+    );
+  });
+});

@@ -31,6 +31,8 @@ export interface RunParts {
   readonly file: string;
   readonly watch: ConfigWatch;
   readonly scheduler: Scheduler;
+  /** Whether others may run on the same state. */
+  readonly isShared: boolean;
   readonly model: FleetModel;
   readonly reader: FleetReader;
   readonly reporter: Reporter;
@@ -183,9 +185,9 @@ export class FleetRun {
   }
 
   #leave(signal: StopSignal): void {
-    const { host, model, reporter, scheduler } = this.#parts;
+    const { host, isShared, model, reporter, scheduler } = this.#parts;
     for (const { jobId } of model.running.values()) scheduler.cancel(jobId);
-    reporter.say(leavingWords(model), "trouble");
+    reporter.say(leavingWords(model, isShared), "trouble");
     void reporter.close();
     host.exit(128 + STOP_SIGNALS[signal]);
   }

@@ -44,8 +44,9 @@ export async function runFleet(call: Call, host: RunHost): Promise<ExitCode> {
     reader,
   });
   const scheduler = new Scheduler({ ...config, store: home.store, clock, logger });
+  const isShared = home.store.isShared === true;
   const run = new FleetRun(
-    { clock, host, signal, settings, file, watch, scheduler, model, reader, reporter },
+    { clock, host, signal, settings, file, watch, scheduler, isShared, model, reader, reporter },
     config,
   );
   return await run.run();

@@ -41,10 +41,15 @@ export function tooSlowWords({ running }: FleetView, timeoutMs: number): string 
   return `${jobs} did not end within ${shortDuration(timeoutMs)}: told to end now, and waited for.`;
 }
 
-export function leavingWords({ running }: FleetView): string {
+/** `isShared`: whether others may run there, who do not know before its leases have ended that this one is gone. */
+export function leavingWords({ running }: FleetView, isShared: boolean): string {
   if (running.size === 0) return "Left at once.";
-  const jobs = counted(running.size, "job");
-  return `Left at once: ${jobs} told to end. The next start records what became of them as interrupted.`;
+  const isOne = running.size === 1;
+  const shared = isOne ? "When its lease has ended, it is" : "When their leases have ended, they are";
+  const next = isShared
+    ? `${shared} recorded as interrupted by whoever runs then.`
+    : `The next start records ${isOne ? "it" : "them"} as interrupted.`;
+  return `Left at once: ${counted(running.size, "job")} told to end. ${next}`;
 }
 
 export function stoppedWords({ finishedCount, failedCount, startedMs }: FleetView, nowMs: number): string {
