@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { Client, type ClientConfig, Pool, type PoolConfig } from "pg";
 import { messageOf, quote } from "../../errors.js";
+import { isFields } from "../../fields.js";
 import type { Logger } from "../../logger.js";
 import { invalidState, StateError } from "../errors.js";
 import { AS_TEXT, AS_VALUES, type ColumnTypes } from "./column-types.js";
@@ -103,6 +104,8 @@ export class TidyClient extends Client {
 
 /** It stands in the text of functions, where no quoting would serve every name. */
 const SCHEMA_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
+/** What `pg` takes: an address, or the path of a socket. */
+const CONNECTION_STRING = /^(postgres(ql)?:\/\/|socket:|\/)/i;
 
 export class Database implements Statements {
   readonly schema: string;
@@ -115,6 +118,12 @@ export class Database implements Statements {
     const { connectionString, pool, schema } = options;
     if ((connectionString === undefined) === (pool === undefined))
       throw invalidState("A PostgresStore needs a connectionString or a pool, and not both.");
+    // What it is may hold a password, and is not repeated.
+    if (connectionString !== undefined && !isConnectionString(connectionString))
+      throw invalidState(
+        "Invalid connectionString: expected an address such as postgres://user:password@host:5432/database.",
+      );
+    if (pool !== undefined && !isPool(pool)) throw invalidState("Invalid pool: expected a Pool of pg.");
     if (!SCHEMA_NAME.test(schema))
       throw invalidState(
         `Invalid schema ${quote(schema)}: expected up to 63 letters, digits and underscores, no digit first.`,
@@ -208,6 +217,16 @@ const LONGEST_NAME = 63;
 
 function statementName(name: string): string {
   return name.length <= LONGEST_NAME ? name : createHash("sha256").update(name).digest("base64url");
+}
+
+function isConnectionString(value: unknown): boolean {
+  return typeof value === "string" && CONNECTION_STRING.test(value);
+}
+
+/** A client of `pg` can be asked the same, and has one connection. */
+function isPool(value: unknown): boolean {
+  if (!isFields(value) || "connectionParameters" in value) return false;
+  return ["connect", "query", "on", "end"].every((name) => typeof value[name] === "function");
 }
 
 /** The database refused or could not be reached: nothing is known to have changed. */

@@ -90,7 +90,7 @@ export class PostgresStore implements StateStore {
   #leavePool: () => void = () => {};
   #heartbeat: Heartbeat | undefined;
 
-  constructor(options: PostgresStoreOptions) {
+  constructor(options: PostgresStoreOptions = {}) {
     const { connectionString, pool, schema = "rota", clock } = options;
     const leaseMs = leaseLength(options.leaseMs);
     const logger = options.logger ?? processLogger;
