@@ -1,8 +1,8 @@
 import { setTimeout } from "node:timers/promises";
 import { Pool } from "pg";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { Children } from "../child.js";
-import { sharedPool } from "./schema.js";
+import { describe, expect, inject, it, onTestFinished } from "vitest";
+import { Child, Children } from "../child.js";
+import { newSchema, sharedPool } from "./schema.js";
 import { startServer } from "./server.js";
 import { claimedBy, fleetOf } from "./slots.js";
 
@@ -75,5 +75,17 @@ describe("processes that share a PostgreSQL store", () => {
     }
     await claimedBy(nodes);
     expect(await fleet.left()).toEqual({ unfinished: 0, claims: 0 });
+  });
+});
+
+describe("a process whose scheduler could not start on a PostgreSQL store", () => {
+  it("ends by itself, and leaves no node behind", async () => {
+    const schema = newSchema();
+    const program = new URL("processes/failing-start.js", import.meta.url).href;
+    await using child = new Child(program, [inject("databaseUrl"), schema]);
+    await child.end();
+    expect([child.exitCode, child.lines]).toEqual([0, ["no schedule is taken"]]);
+    const { rows } = await sharedPool().query(`select from "${schema}".nodes`);
+    expect(rows).toEqual([]);
   });
 });
