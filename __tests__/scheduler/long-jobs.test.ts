@@ -53,16 +53,16 @@ describe("a job that outlasts a stop", () => {
     expect(errors).toEqual([]);
   });
 
-  it("keeps the store open until it has ended, and not longer", async () => {
+  it("keeps the store open until it has ended, and listens to it, and not longer", async () => {
     const { scene, agents } = tenMinutes();
     const { scheduler, clock, store } = scene;
     await scheduler.start(agents);
     await clock.advance("1m");
     await timedOut(scene);
     await clock.advance("8m");
-    expect([store.count("close"), store.listenerCount]).toEqual([0, 0]);
+    expect([store.count("close"), store.listenerCount]).toEqual([0, 1]);
     await clock.advance("1m");
-    expect([store.count("close"), clock.sleeping]).toEqual([1, 0]);
+    expect([store.count("close"), store.listenerCount, clock.sleeping]).toEqual([1, 0, 0]);
   });
 
   it("is still counted, and can be cancelled", async () => {

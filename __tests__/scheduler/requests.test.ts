@@ -395,3 +395,64 @@ describe("a request that nobody answers", () => {
     expect(stage.jobs).toHaveLength(1);
   });
 });
+
+describe("a scheduler that stops and waits for a job", () => {
+  const request = (action: ScheduleRequest["action"], job_id?: string): ScheduleRequest => ({
+    id: "r1",
+    action,
+    expires_at: "2026-03-01T00:10:00.000Z",
+    ...(job_id === undefined ? {} : { job_id }),
+  });
+
+  /** A store in memory that hears of a request as if somebody else had made it. */
+  class Asked extends MemoryStore {
+    async ask(made: ScheduleRequest): Promise<void> {
+      await this.update(X, { request: made });
+      this.noteOutsideChanges([{ ...X, keys: ["request"] }]);
+    }
+  }
+
+  const stopping = async (): Promise<Scene & { store: Asked; jobId: string; stopped: Promise<void> }> => {
+    const store = new Asked();
+    const clock = new FakeClock(START);
+    const stage = scene({ store, clock, work: ({ signal }) => clock.sleep("1h", signal) });
+    await stage.scheduler.start([agent("a", { x: every("1h") })]);
+    await clock.advance("1s");
+    const [job] = await store.jobs.list();
+    const stopped = stage.scheduler.stop({ timeout: Infinity });
+    await clock.advance("1s");
+    return { ...stage, store, jobId: job?.id ?? "", stopped };
+  };
+
+  it("still obeys who asks to cancel it, and answers before it closes the store", async () => {
+    const { store, clock, jobId, stopped } = await stopping();
+    await store.ask(request("cancel", jobId));
+    await clock.advance("1s");
+    await stopped;
+    expect(await store.jobs.get(jobId)).toMatchObject({ status: "cancelled" });
+    expect(await store.read(X)).toMatchObject({ request_answer: { id: "r1", job_id: jobId } });
+  });
+
+  it("leaves a request to run alone, for whoever runs the schedule next", async () => {
+    const { store, clock, scheduler, jobId, stopped } = await stopping();
+    await store.ask(request("run"));
+    await clock.advance("1s");
+    expect(await store.read(X)).toMatchObject({ request: { id: "r1" } });
+    scheduler.cancel(jobId);
+    await clock.advance("1s");
+    await stopped;
+  });
+
+  it("hears all requests once it is started again", async () => {
+    const { store, clock, scheduler, stopped } = await stopping();
+    void stopped.catch(() => {});
+    const [job] = await store.jobs.list();
+    scheduler.cancel(job?.id ?? "");
+    await clock.advance("1s");
+    await stopped;
+    await scheduler.start([agent("a", { x: every("1h") })]);
+    await store.ask(request("run"));
+    await clock.advance("1s");
+    expect(await store.jobs.list()).toHaveLength(2);
+  });
+});

@@ -182,7 +182,10 @@ export class Lifecycle {
     await this.#checker.settled();
   }
 
-  /** Keeps the claims of jobs that are still running alive, and closes the store when the last has ended. */
+  /**
+   * Keeps the claims of jobs that are still running alive, lets others cancel them, and closes the store when the last
+   * has ended.
+   */
   #closeWhenIdle(): Promise<void> {
     this.#closing ??= this.#linger().finally(() => {
       this.#closing = undefined;
@@ -193,6 +196,10 @@ export class Lifecycle {
   async #linger(): Promise<void> {
     if (!this.#isOpen) return;
     this.#unsubscribe();
+    let answering: Promise<unknown> = Promise.resolve();
+    this.#unsubscribe = this.#context.store.onChange((changes) => {
+      answering = Promise.all([answering, this.#requests.answer(changes, "cancel")]);
+    });
     let isTold = false;
     this.#loop = new CheckLoop(this.#context.clock, async () => {
       if (this.#claims.isIdle) return undefined;
@@ -200,10 +207,18 @@ export class Lifecycle {
         if (!isTold) this.#report("Could not renew claims", error);
         isTold = true;
       });
+      const { checkInterval, roster, store } = this.#context;
       // None is left when renewing has failed.
-      return this.#claims.renewalMs || this.#context.checkInterval;
+      const sleepMs = this.#claims.renewalMs || checkInterval;
+      if (store.isShared === true) return sleepMs;
+      // A store that nobody tells of changes notices them when it is read, whatever of it.
+      const [agent] = roster.agents.keys();
+      if (agent !== undefined) await store.list(agent).catch(() => {});
+      return Math.min(sleepMs, checkInterval);
     });
     await this.#loop.run();
+    this.#unsubscribe();
+    await answering;
     // A start has called it off.
     if (!this.#claims.isIdle) return;
     this.#isOpen = false;

@@ -28,16 +28,16 @@ export class Requests {
     this.#actions = actions;
   }
 
-  /** Looks for requests among what somebody has changed. Does not reject. */
-  async answer(changes: readonly OutsideChange[]): Promise<void> {
+  /** Looks for requests among what somebody has changed, for `only` one kind where that is named. Does not reject. */
+  async answer(changes: readonly OutsideChange[], only?: ScheduleRequest["action"]): Promise<void> {
     const asked = changes.filter(({ keys }) => keys.includes("request"));
-    await Promise.all(asked.map(({ agent, schedule }) => this.#answer({ agent, schedule })));
+    await Promise.all(asked.map(({ agent, schedule }) => this.#answer({ agent, schedule }, only)));
   }
 
-  async #answer(key: ScheduleKey): Promise<void> {
+  async #answer(key: ScheduleKey, only: ScheduleRequest["action"] | undefined): Promise<void> {
     const { store } = this.#context;
     try {
-      const request = await this.#take(key);
+      const request = await this.#take(key, only);
       if (request === undefined) return;
       await store.update(key, await this.#act(key, request));
     } catch (error) {
@@ -46,13 +46,17 @@ export class Requests {
   }
 
   /** Takes it out of the state, where several schedulers may see it: who does so is the one who acts. */
-  async #take(key: ScheduleKey): Promise<ScheduleRequest | undefined> {
+  async #take(
+    key: ScheduleKey,
+    only: ScheduleRequest["action"] | undefined,
+  ): Promise<ScheduleRequest | undefined> {
     const { store, clock } = this.#context;
     let taken: ScheduleRequest | undefined;
     await store.update(key, (state) => {
       const { request, request_answer: answer } = state;
       taken = undefined;
       if (request == null || request.id === answer?.id) return {};
+      if (only !== undefined && request.action !== only) return {};
       const isFresh = (isoTimeMs(request.expires_at) ?? 0) > clock.now().getTime();
       if (!isFresh || this.#isForAnother(key, request, state)) return {};
       if (this.#isShared && request.action === "run" && this.#actions.isFull())

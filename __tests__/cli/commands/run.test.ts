@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FileStore, type JobRecord } from "../../../src/index.js";
+import { askScheduler } from "../../../src/scheduler/ask-scheduler.js";
 import { until } from "../../state/child.js";
 import { ENDLESS, fleetText, RunScene } from "../run/run-scene.js";
 
@@ -194,6 +195,19 @@ describe("a signal to rota run", () => {
     scene.host.signal(signal);
     expect(scene.host.exitCode).toBe(exitCode);
     expect(scene.err).toContain("Left at once: 1 job told to end. The next start records it as interrupted.");
+  });
+
+  it("leaves it to obey who cancels the job that it waits for", async () => {
+    const scene = await busy("--stop-timeout", "10m");
+    scene.host.signal("SIGTERM");
+    const store = new FileStore({ stateDir: scene.stateDir, clock: scene.clock });
+    await until(async () => (await jobsOf(scene)).length > 0);
+    const [job] = await jobsOf(scene);
+    const request = { action: "cancel", job_id: job?.id ?? "" } as const;
+    const asking = askScheduler(store, { agent: "slow", schedule: "work" }, request, { clock: scene.clock });
+    await scene.goOnUntil(() => scene.exitCode !== undefined);
+    expect(await asking).toMatchObject({ job_id: job?.id });
+    expect(await jobsOf(scene)).toMatchObject([{ status: "cancelled" }]);
   });
 
   it("tells jobs to end before it leaves", async () => {

@@ -1,16 +1,20 @@
 /** `rota run` that is stopped while its database is away, or while others use it. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { PostgresStore } from "../../../src/state/postgres/index.js";
+import { until } from "../../state/child.js";
 import { type Line, lineTo } from "../../state/postgres/line.js";
 import { newSchema, sharedPool } from "../../state/postgres/schema.js";
+import { Terminal } from "../terminal.js";
 import { ENDLESS, fleetText, RunScene } from "../run/run-scene.js";
 
 interface Stage {
   readonly scene: RunScene;
   readonly line: Line;
   readonly store: PostgresStore;
+  readonly schema: string;
   /** Lets the job end by itself. */
   readonly letEnd: () => void;
 }
@@ -28,7 +32,7 @@ async function busy(...args: string[]): Promise<Stage> {
   onTestFinished(() => line.mend());
   await scene.heard("started");
   await scene.heard("Running");
-  return { scene, line, store, letEnd: () => writeFileSync(join(scene.cwd, "go"), "") };
+  return { scene, line, store, schema, letEnd: () => writeFileSync(join(scene.cwd, "go"), "") };
 }
 
 describe("rota run that is stopped while its database is away", () => {
@@ -74,5 +78,25 @@ describe("rota run that is left at once", () => {
     expect(scene.err).toContain(
       "Left at once: 1 job told to end. When its lease has ended, it is recorded as interrupted by whoever runs then.",
     );
+  });
+});
+
+describe("rota run that waits for its job to end", () => {
+  it("obeys rota cancel meanwhile", async () => {
+    const { scene, store, schema } = await busy("--stop-timeout", "10m");
+    scene.host.signal("SIGINT");
+    const other = new Terminal();
+    await until(async () => (await store.jobs.list()).length > 0);
+    const [job] = await store.jobs.list();
+    const url = inject("databaseUrl");
+    const asking = other.run("cancel", job?.id ?? "", "--database-url", url, "--database-schema", schema);
+    while (scene.exitCode === undefined || other.err === "") {
+      await scene.clock.advance(100);
+      await other.clock.advance(100);
+      await setTimeout(2);
+    }
+    expect(await asking).toBe(0);
+    expect(other.err).toBe(`Told ${job?.id} to end.\n`);
+    expect(await store.jobs.list()).toMatchObject([{ status: "cancelled" }]);
   });
 });
