@@ -37,12 +37,12 @@ export class JobIds {
   }
 }
 
-/** Shares no factor with the number of ids, so that every number makes another, and those of one day scatter. */
-const STEP = 2_097_143;
-
-/** The id of the job with this number. No two are the same until all of a day are used up. */
+/**
+ * The id of the job with this number. No two are the same until all of a day are used up; and they are in order, so that
+ * an index of them grows at its end.
+ */
 export function numberedJobId(startedAt: Date, number: number): string {
-  return jobId(startedAt, ((number % IDS_A_DAY) * STEP) % IDS_A_DAY);
+  return jobId(startedAt, number % IDS_A_DAY);
 }
 
 /** In two halves: the text of a number that is no small one takes several times as long. */

@@ -115,8 +115,11 @@ function storedClaim(
 }
 
 /** What a row holds of a state: its claim has columns of its own, which say that it is running. */
-export function documentText({ claim, ...document }: Partial<ScheduleState>): string {
-  const isRunning = claim != null && document.status === "running";
+export function documentText(state: Partial<ScheduleState>): string {
+  // What has none, as most have that are written, needs no copy without it.
+  if (state.claim === undefined) return JSON.stringify(state);
+  const { claim, ...document } = state;
+  const isRunning = claim !== null && document.status === "running";
   return JSON.stringify(isRunning ? Object.assign(document, { status: "idle" }) : document);
 }
 
