@@ -125,10 +125,15 @@ describe("the jobs of a PostgresJobLog", () => {
 
   it.each([
     ["newest", {}, "jobs_newest", ""],
-    ["of an agent", { agent: "a" }, "jobs_newest", "(agent = "],
-    ["of a schedule", { schedule: "x" }, "jobs_newest", "(schedule = "],
-    ["of a status", { status: "failed" }, "jobs_by_status", "(status = "],
-    ["since a time", { since: new Date("2026-11-15T09:00:00Z") }, "jobs_newest", "(started_at >= "],
+    ["of an agent", { agent: "a" }, "jobs_newest", "Index Cond: (agent = "],
+    ["of a schedule", { schedule: "x" }, "jobs_newest", "Index Cond: (schedule = "],
+    ["of a status", { status: "failed" }, "jobs_by_status", "Index Cond: (status = "],
+    [
+      "since a time",
+      { since: new Date("2026-11-15T09:00:00Z") },
+      "jobs_newest",
+      "Index Cond: (started_at >= ",
+    ],
   ] as const)("are found by an index when those %s are listed", async (_, filter, index, condition) => {
     const { log, schema } = opened({});
     await log.start(job);
@@ -140,7 +145,7 @@ describe("the jobs of a PostgresJobLog", () => {
       const plan = JSON.stringify(rows);
       expect(plan).toContain(`using ${index}`);
       // In the index itself: no row is read in vain.
-      if (condition !== "") expect(plan).toContain(`Index Cond: ${condition}`);
+      expect(plan).toContain(condition);
     } finally {
       client.release(true);
     }

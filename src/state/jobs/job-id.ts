@@ -8,9 +8,18 @@ const ID = /^job-\d{4}-\d\d-\d\d-[0-9a-z]{6}$/;
 const SUFFIX_LENGTH = 6;
 const IDS_A_DAY = 36 ** SUFFIX_LENGTH;
 
+const DAY_MS = 86_400_000;
+/** The day that was asked for last: jobs that start together start on one. */
+let latestDay = { startMs: 0, text: "1970-01-01" };
+
 /** The UTC day of an instant: "2026-11-15". */
 export function dayOf(at: Date): string {
-  return isoText(at).slice(0, 10);
+  const ms = at.getTime() - latestDay.startMs;
+  if (!(ms >= 0 && ms < DAY_MS)) {
+    const text = isoText(at).slice(0, 10);
+    latestDay = { startMs: Date.parse(text), text };
+  }
+  return latestDay.text;
 }
 
 /** An id for a job that starts now. Six characters meet again now and then: the log draws anew when they do. */

@@ -1,11 +1,11 @@
 /** What the database answers to who claims: claims, slots that wait, and what time it is there. */
 import type { Fields } from "../../fields.js";
 import { isoTimeMs } from "../../iso-time.js";
-import type { ScheduleFields } from "../check-schedule.js";
+import type { ScheduleState, StoredClaim } from "../schedule-state.js";
 import type { Claim, ClaimRefusal, ScheduleKey, SkippedSlot } from "../state-store.js";
 import { wholeState } from "../whole-state.js";
 import { listOf } from "./column-text.js";
-import { claimedRow, documentsOf, msOf, type StateRow } from "./state-row.js";
+import { documentsOf, msOf, type StateRow, storedClaim, withClaim } from "./state-row.js";
 
 export interface ClaimAnswer {
   /** The oldest slot first. */
@@ -23,10 +23,12 @@ export interface ClaimAnswer {
   readonly latestChange: number;
 }
 
+/** In the same order. */
 interface Found {
-  readonly row: StateRow;
-  readonly claim: Claim;
-  readonly dueMs: number;
+  readonly claims: Claim[];
+  readonly claimed: StateRow[];
+  /** When each could be claimed. */
+  readonly dues: number[];
 }
 
 export interface ClaimQuestion {
@@ -40,10 +42,10 @@ export interface ClaimQuestion {
 /** The one row that `claim_due` answers with, all of it as text. */
 export function readAnswer(answer: Fields, question: ClaimQuestion): ClaimAnswer {
   const atMs = msOf(answer["at_ms"]);
-  const found = atMs === undefined ? [] : foundIn(answer, atMs, question).toSorted(byAge);
+  const found = foundIn(answer, atMs ?? 0, question);
   return {
-    claims: found.map(({ claim }) => claim),
-    claimed: found.map(({ row }) => row),
+    claims: byAge(found),
+    claimed: found.claimed,
     skipped: skippedIn(answer, atMs, question).toSorted((a, b) => a.slot.getTime() - b.slot.getTime()),
     atMs,
     nextMs: msOf(answer["next_ms"]),
@@ -52,27 +54,35 @@ export function readAnswer(answer: Fields, question: ClaimQuestion): ClaimAnswer
   };
 }
 
-function foundIn(
-  answer: Fields,
-  atMs: number,
-  { node, keyOf, leftMs = -Infinity }: ClaimQuestion,
-): readonly Found[] {
+/** Of a thousand at once, so that nothing is made which is not kept: an object that is spread costs as much as a claim. */
+function foundIn(answer: Fields, atMs: number, { node, keyOf, leftMs = -Infinity }: ClaimQuestion): Found {
   const documents = documentsOf(answer["states"]);
-  const [versions, tokens] = [listOf(answer["versions"]), listOf(answer["tokens"])];
+  const [ids, versions, tokens] = [
+    listOf(answer["ids"]),
+    listOf(answer["versions"]),
+    listOf(answer["tokens"]),
+  ];
   const [slots, seen] = [listOf(answer["slots"]), listOf(answer["seen"])];
-  const found: Found[] = [];
-  for (const [index, id] of listOf(answer["ids"]).entries()) {
-    const key = keyOf(Number(id));
+  const claimedAt = new Date(atMs);
+  const found: Found = { claims: [], claimed: [], dues: [] };
+  for (let index = 0; index < ids.length; index++) {
+    const id = Number(ids[index]);
+    const key = keyOf(id);
     const document = documents[index];
     const token = tokens[index];
     if (key === undefined || document === undefined || token === undefined) continue;
     const slotMs = Number(slots[index]);
+    const slot = new Date(slotMs);
     const dueMs = dueOf(document, slotMs);
     const seenMs = timeOf(seen[index]) ?? (dueMs <= leftMs ? leftMs : undefined);
-    const facts = { id: Number(id), version: Number(versions[index]), token, slotMs, claimedMs: atMs };
-    const row = claimedRow(key, document, { ...facts, seenMs, owner: node });
-    const claim = claimOf(row, seenMs);
-    if (claim !== undefined) found.push({ row, claim, dueMs });
+    const stored = storedClaim(token, slot, claimedAt, document.next_run_source);
+    const state = withClaim(document, stored);
+    const { agent, schedule } = key;
+    const row = { agent, schedule, id, version: Number(versions[index]), state, owner: node, seenMs };
+    const seenAt = seenMs === undefined || seenMs > atMs ? claimedAt : new Date(seenMs);
+    found.dues.push(dueMs);
+    found.claimed.push(row);
+    found.claims.push(newClaim(row, stored, { slot, claimedAt, seenAt }));
   }
   return found;
 }
@@ -98,22 +108,30 @@ function skippedIn(
   return skipped;
 }
 
-/** The claim of a row that has one, and when its slot was first seen, if that was before. */
-export function claimOf({ agent, schedule, state }: StateRow, seenMs: number = Infinity): Claim | undefined {
-  const { claim } = state;
+/** The claim of a row that has one, made by hand just now. */
+export function claimOf(row: StateRow): Claim | undefined {
+  const { claim } = row.state;
   const slotMs = isoTimeMs(claim?.slot);
   const claimedMs = isoTimeMs(claim?.claimed_at);
   if (claim == null || slotMs === undefined || claimedMs === undefined) return undefined;
-  const isManual = claim.source === "manual";
+  const claimedAt = new Date(claimedMs);
+  return newClaim(row, claim, { slot: new Date(slotMs), claimedAt, seenAt: claimedAt });
+}
+
+function newClaim(
+  { agent, schedule, state }: StateRow,
+  { token, job_id, source }: StoredClaim,
+  { slot, claimedAt, seenAt }: Pick<Claim, "slot" | "claimedAt" | "seenAt">,
+): Claim {
   return {
     agent,
     schedule,
-    token: claim.token,
-    jobId: claim.job_id,
-    slot: new Date(slotMs),
-    source: claim.source ?? undefined,
-    seenAt: new Date(isManual ? claimedMs : Math.min(seenMs, claimedMs)),
-    claimedAt: new Date(claimedMs),
+    token,
+    jobId: job_id,
+    slot,
+    source: source ?? undefined,
+    seenAt,
+    claimedAt,
     state: wholeState(state),
   };
 }
@@ -129,11 +147,15 @@ function timeOf(text: string | undefined): number | undefined {
   return text === undefined || text === "NULL" ? undefined : Number(text);
 }
 
-function dueOf({ paused_until }: ScheduleFields, slotMs: number): number {
+function dueOf({ paused_until }: Pick<Partial<ScheduleState>, "paused_until">, slotMs: number): number {
   return paused_until == null ? slotMs : Math.max(slotMs, isoTimeMs(paused_until) ?? 0);
 }
 
-/** Of equals the one that was known first. */
-function byAge(a: Found, b: Found): number {
-  return a.dueMs - b.dueMs || Number(a.row.id) - Number(b.row.id);
+/** The oldest first; of equals the one that was known first. Most are told in that order, and need only be looked at. */
+function byAge({ claims, claimed, dues }: Found): readonly Claim[] {
+  const compare = (a: number, b: number): number =>
+    (dues[a] ?? 0) - (dues[b] ?? 0) || (claimed[a]?.id ?? 0) - (claimed[b]?.id ?? 0);
+  const isInOrder = dues.every((_, index) => index === 0 || compare(index - 1, index) <= 0);
+  if (isInOrder) return claims;
+  return [...dues.keys()].toSorted(compare).flatMap((index) => claims[index] ?? []);
 }

@@ -146,7 +146,7 @@ export class ClaimDesk {
   }
 
   /** The claims of a node, but for some. */
-  async #rowsOf(node: string, exceptTokens: readonly string[]): Promise<readonly StateRow[]> {
+  async #rowsOf(node: string, exceptTokens: readonly number[]): Promise<readonly StateRow[]> {
     const { database } = this.#options;
     const rows = await database.query({
       text: `select ${ROW_COLUMNS} from ${database.schema}.states s join ${database.schema}.schedules n on n.id = s.id

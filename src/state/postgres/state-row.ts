@@ -4,7 +4,7 @@ import { isoText, isoTimeMs } from "../../iso-time.js";
 import { isScheduleFields, NO_FIELDS, type ScheduleFields } from "../check-schedule.js";
 import { claimableMs } from "../claim-rules.js";
 import { numberedJobId } from "../jobs/job-id.js";
-import { PLAN_SOURCES, type ScheduleState, type StoredClaim } from "../schedule-state.js";
+import { PLAN_SOURCES, type PlanSource, type ScheduleState, type StoredClaim } from "../schedule-state.js";
 import type { ScheduleKey } from "../state-store.js";
 import { columnText, textOfColumn } from "./column-text.js";
 
@@ -39,41 +39,20 @@ export function noRow({ agent, schedule }: ScheduleKey): StateRow {
 export function readRow(row: Fields): StateRow {
   const { agent, schedule, id, version, owner, token, source } = row;
   const state = documentOf(row["state"]);
-  const claimedMs = msOf(row["claimed"]);
-  const claim = typeof token === "string" ? { token, claimedMs: claimedMs ?? 0 } : undefined;
+  const claimedAt = new Date(msOf(row["claimed"]) ?? 0);
+  const slot = new Date(msOf(row["slot"]) ?? claimedAt);
   return {
     agent: textOfColumn(String(agent)),
     schedule: textOfColumn(String(schedule)),
     id: Number(id),
     version: Number(version),
     state:
-      claim === undefined
-        ? state
-        : withClaim(state, storedClaim(claim, msOf(row["slot"]), source ?? state.next_run_source)),
+      typeof token === "string"
+        ? withClaim(state, storedClaim(token, slot, claimedAt, source ?? state.next_run_source))
+        : state,
     owner: typeof owner === "string" ? owner : undefined,
     seenMs: msOf(row["seen"]),
   };
-}
-
-/** What is known of a claim that was made just now, besides the state that it was made on. */
-export interface ClaimFacts {
-  readonly id: number;
-  readonly version: number;
-  readonly token: string;
-  readonly slotMs: number;
-  readonly claimedMs: number;
-  readonly seenMs: number | undefined;
-  readonly owner: string;
-}
-
-/** The row of such a claim. The document becomes part of it. */
-export function claimedRow(
-  { agent, schedule }: ScheduleKey,
-  document: ScheduleFields,
-  { id, version, token, slotMs, claimedMs, seenMs, owner }: ClaimFacts,
-): StateRow {
-  const claim = storedClaim({ token, claimedMs }, slotMs, document.next_run_source);
-  return { agent, schedule, id, version, state: withClaim(document, claim), owner, seenMs };
 }
 
 /** What no state can be resets this one schedule, and its claim stays fenced by its token. */
@@ -93,23 +72,25 @@ function checkedDocument(fields: unknown): ScheduleFields {
 }
 
 /** Who has a claim is running, unless somebody disabled it meanwhile. */
-function withClaim(state: ScheduleFields, claim: StoredClaim): ScheduleFields {
+export function withClaim(state: ScheduleFields, claim: StoredClaim): ScheduleFields {
   const status = state.status === "disabled" ? "disabled" : "running";
   // A document that was read just now is nobody else's.
   return Object.assign(state === NO_FIELDS ? {} : state, { status, claim });
 }
 
-function storedClaim(
-  { token, claimedMs }: { readonly token: string; readonly claimedMs: number },
-  slotMs: number | undefined,
-  source: unknown,
-): StoredClaim {
-  const claimedAt = new Date(claimedMs);
+const SOURCES: ReadonlySet<unknown> = new Set(PLAN_SOURCES);
+
+function isPlanSource(value: unknown): value is PlanSource {
+  return SOURCES.has(value);
+}
+
+/** A claim as states have it. */
+export function storedClaim(token: string, slot: Date, claimedAt: Date, source: unknown): StoredClaim {
   return {
     token,
     job_id: numberedJobId(claimedAt, Number(token)),
-    slot: isoText(new Date(slotMs ?? claimedMs)),
-    source: PLAN_SOURCES.find((known) => known === source) ?? null,
+    slot: isoText(slot),
+    source: isPlanSource(source) ? source : null,
     claimed_at: isoText(claimedAt),
   };
 }

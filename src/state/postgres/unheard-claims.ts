@@ -5,8 +5,8 @@
 
 export class UnheardClaims {
   readonly #leaseMs: number;
-  /** The tokens of the claims that were heard of and have not ended. */
-  readonly #heard = new Set<string>();
+  /** The tokens of the claims that were heard of and have not ended: numbers, which are kept at less cost than texts. */
+  readonly #heard = new Set<number>();
   #lookUntilMs = -Infinity;
 
   constructor(leaseMs: number) {
@@ -15,11 +15,11 @@ export class UnheardClaims {
 
   /** Takes note of claims that are given out. */
   noteHeard(claims: Iterable<{ readonly token: string }>): void {
-    for (const { token } of claims) this.#heard.add(token);
+    for (const { token } of claims) this.#heard.add(Number(token));
   }
 
   noteEnded(claims: Iterable<{ readonly token: string }>): void {
-    for (const { token } of claims) this.#heard.delete(token);
+    for (const { token } of claims) this.#heard.delete(Number(token));
   }
 
   /** Takes note of a question whose answer was lost, or is of no use any more. */
@@ -32,7 +32,7 @@ export class UnheardClaims {
     return monotonicMs < this.#lookUntilMs;
   }
 
-  get heard(): string[] {
+  get heard(): number[] {
     return [...this.#heard];
   }
 }
