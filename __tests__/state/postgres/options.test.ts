@@ -1,4 +1,4 @@
-import { Client, Pool } from "pg";
+import { Client } from "pg";
 import { describe, expect, it } from "vitest";
 import { PostgresStore, type PostgresStoreOptions } from "../../../src/state/postgres/index.js";
 import { sharedPool } from "./schema.js";
@@ -28,11 +28,6 @@ describe("a PostgresStore", () => {
       "two databases",
       { connectionString: "postgres://h/d", pool: sharedPool() },
       "A PostgresStore needs a connectionString or a pool, and not both.",
-    ],
-    [
-      "a pool of one connection",
-      { pool: new Pool({ max: 1 }) },
-      "The pool has room for 1 connection: a PostgresStore needs 2 at least, one of them to hear what others change.",
     ],
     [
       "a schema that no text can hold",

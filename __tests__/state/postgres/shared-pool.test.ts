@@ -29,6 +29,12 @@ describe("stores that share a pool", () => {
     expect(rowCount).toBe(2);
   });
 
+  it("can be read by one connection, and not be opened on it", async () => {
+    const store = scene().outsider({ pool: poolOf(1) });
+    expect(await store.read(key("a/x"))).toMatchObject({ status: "idle" });
+    await expect(store.open()).rejects.toThrow("The pool has room for 1 connection, and 0 of them listen");
+  });
+
   it("give their connections back when they are closed, each once", async () => {
     const pool = poolOf(3);
     const { node, outsider } = scene();

@@ -80,8 +80,6 @@ const heardPools = new WeakSet<PostgresPool>();
 const heardClients = new WeakSet<PostgresClient>();
 /** State, jobs, the heartbeat and the listener may be under way at once. */
 const MOST_CONNECTIONS = 6;
-/** The listener keeps one for itself. */
-const FEWEST_CONNECTIONS = 2;
 /** Of every pool that is made here. */
 export const POOL_SETTINGS: Readonly<PoolConfig> = {
   max: MOST_CONNECTIONS,
@@ -127,11 +125,6 @@ export class Database implements Statements {
     if (!SCHEMA_NAME.test(schema))
       throw invalidState(
         `Invalid schema ${quote(schema)}: expected up to 63 letters, digits and underscores, no digit first.`,
-      );
-    if (pool?.options?.max !== undefined && pool.options.max < FEWEST_CONNECTIONS)
-      throw invalidState(
-        `The pool has room for ${pool.options.max} connection: a PostgresStore needs ${FEWEST_CONNECTIONS} at least, ` +
-          "one of them to hear what others change.",
       );
     this.#options = options;
     this.schemaName = schema;

@@ -13,8 +13,8 @@ export function takeListeningPlace(pool: PostgresPool): () => void {
   const most = pool.options?.max ?? Infinity;
   if (before + 1 >= most)
     throw invalidState(
-      `The pool has room for ${most} connections, and ${before} of them listen for open stores: one more would leave ` +
-        "none for statements. Give it a larger max, or this store a pool of its own.",
+      `The pool has room for ${most === 1 ? "1 connection" : `${most} connections`}, and ${before} of them listen for open stores: ` +
+        "one more would leave none for statements. Give it a larger max, or this store a pool of its own.",
     );
   taken.set(pool, before + 1);
   let isTaken = true;
