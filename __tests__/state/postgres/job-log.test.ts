@@ -7,6 +7,7 @@ import { migrateDatabase } from "../../../src/state/postgres/migrate.js";
 import { processLogger } from "../../../src/logger.js";
 import { testJobLog } from "../../contract/job-log-contract.js";
 import { newSchema, sharedPool } from "./schema.js";
+import { connectionLost, SteeredPool } from "./steered-pool.js";
 
 testJobLog("PostgresJobLog", async (setup) => {
   const options = { pool: sharedPool(), schema: newSchema(), logger: processLogger };
@@ -171,6 +172,23 @@ describe("the jobs of a PostgresJobLog", () => {
     await output.close();
     const cut = "\n[250000 bytes of output were cut here]\n";
     expect(await log.readOutput(id)).toBe(whole.slice(0, 25_000) + cut + whole.slice(-25_000));
+  });
+
+  it("keep an output whose opening is asked for again because its answer was lost, and only then", async () => {
+    const pool = new SteeredPool();
+    const { log } = opened({}, pool);
+    const { id } = await log.start(job);
+    pool.steer = async (_, carryOut) => {
+      await carryOut();
+      throw connectionLost();
+    };
+    await expect(log.openOutput(id)).rejects.toMatchObject({ code: "STATE_DATABASE" });
+    pool.steer = (_, carryOut) => carryOut();
+    const output = await log.openOutput(id);
+    await output.write("said");
+    await output.close();
+    expect(await log.readOutput(id)).toBe("said");
+    await expect(log.openOutput(id)).rejects.toMatchObject({ code: "INVALID_STATE" });
   });
 
   it("keep each write to an output once that is made again because its answer was lost", async () => {

@@ -22,7 +22,7 @@ import {
 } from "../jobs/job-log.js";
 import { durationBetween, instantOr, jobRecord, newEnd, newStart } from "../jobs/job-record.js";
 import { retentionLimits, type RetentionLimits } from "../jobs/job-retention.js";
-import type { Statements } from "./database.js";
+import { isLostReply, type Statements } from "./database.js";
 import {
   closeJobs,
   type EndOfJob,
@@ -73,6 +73,8 @@ export class PostgresJobLog implements JobLog {
   readonly #ends: GroupCommit<Entry<EndOfJob>>;
   readonly #startedMs = new Map<string, number>();
   readonly #outputs = new Map<string, CappedOutput>();
+  /** Those that may have been opened here although the answer was lost. */
+  readonly #unheardOutputs = new Set<string>();
   #startsUntilRemoval = 0;
   /** When it was last looked for what is too old, on the monotonic clock. */
   #removedMs = -Infinity;
@@ -149,11 +151,22 @@ export class PostgresJobLog implements JobLog {
   async openOutput(id: string): Promise<JobOutput> {
     dayOfJob(id);
     const { database, maxOutputBytes = DEFAULT_MAX_OUTPUT_BYTES } = this.#options;
-    if (!(await createOutput(database, id))) throw outputTakenError(id);
+    if (!(await this.#isOpened(id))) throw outputTakenError(id);
     const bytes = new BlockOutputBytes(database, id);
     const output = new CappedOutput(bytes, maxOutputBytes, () => this.#outputs.delete(id));
     this.#outputs.set(id, output);
     return output;
+  }
+
+  /** Whether the output is ours to write. */
+  async #isOpened(id: string): Promise<boolean> {
+    try {
+      const isNew = await createOutput(this.#options.database, id);
+      return this.#unheardOutputs.delete(id) || isNew;
+    } catch (error) {
+      if (isLostReply(error)) this.#unheardOutputs.add(id);
+      throw error;
+    }
   }
 
   async readOutput(id: string): Promise<string | undefined> {
