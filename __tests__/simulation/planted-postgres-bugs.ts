@@ -52,7 +52,7 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
     seed: 1,
     edits: [
       [
-        "state/postgres/claim-desk.ts",
+        "state/postgres/claim-renewals.ts",
         "set lease_until = coalesce($4, clock_timestamp()) + $5::interval, version",
         "set lease_until = s.lease_until + 0 * (coalesce($4, clock_timestamp()) + $5::interval - now()), version",
       ],

@@ -1,21 +1,20 @@
 /**
- * Claims, as one node takes, renews and loses them. Who gets what is decided in the database; here it is asked, and what
- * leases have ended is cleared away first.
+ * Claims, as one node takes and loses them. Who gets what is decided in the database; here it is asked, and what leases
+ * have ended is cleared away first. How they are kept is claim-renewals.ts.
  */
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import { Turns } from "../../turns.js";
-import { GroupCommit } from "../group-commit.js";
 import { longestHoldMs } from "../lease-length.js";
 import type { Claim, ClaimRefusal, ClaimToken, ScheduleKey } from "../state-store.js";
 import { type ClaimAnswer, claimOf, readAnswer, readRefusal } from "./claim-answer.js";
 import { EndLost } from "./claim-operations.js";
-import { columnText, textOfColumn } from "./column-text.js";
+import { columnText } from "./column-text.js";
 import type { Statements } from "./database.js";
 import type { PostgresJobLog } from "./postgres-job-log.js";
 import { LeftSlots } from "./left-slots.js";
 import { NextDue } from "./next-due.js";
-import { keyColumns, msOf, readRow, ROW_COLUMNS, type StateRow } from "./state-row.js";
+import { msOf, readRow, ROW_COLUMNS, type StateRow } from "./state-row.js";
 import type { StateWriter } from "./state-writer.js";
 import type { StoreTime } from "./store-time.js";
 import { UnheardClaims } from "./unheard-claims.js";
@@ -31,22 +30,11 @@ export interface ClaimDeskOptions {
   readonly keyOf: (id: number) => ScheduleKey | undefined;
 }
 
-interface Renewal {
-  readonly claim: ClaimToken;
-  isHeld: boolean;
-}
-
 /** What fits into a statement and an answer; more is claimed by the next call. */
 const MOST_CLAIMS = 2_000;
 const MOST_EXPIRED = 1_000;
-/** How many renewals of which nobody hears fit into a lease. */
-const RENEWALS_IN_TIME = 4;
-/** A busy machine may take that long for anything. */
-const SHORTEST_TIMEOUT_MS = 1_000;
-
 export class ClaimDesk {
   readonly #options: ClaimDeskOptions;
-  readonly #renewals: GroupCommit<Renewal>;
   readonly #lease: string;
   /** Claims are made one after the other, and beside what is written: neither has to wait for the other. */
   readonly #turns = new Turns();
@@ -58,8 +46,6 @@ export class ClaimDesk {
     this.#options = options;
     this.#lease = `${options.leaseMs} milliseconds`;
     this.#unheard = new UnheardClaims(options.leaseMs);
-    // In turn with nothing else: a connection that stands still under a claim or a write must cost no job its claim.
-    this.#renewals = new GroupCommit((batch) => this.#renewAll(batch));
   }
 
   /** Acts when nothing is being claimed, and before anything is that is asked for later. */
@@ -118,13 +104,6 @@ export class ClaimDesk {
         throw error;
       }
     });
-  }
-
-  /** Renewals that are asked for at once share a statement. */
-  async renew(claim: ClaimToken): Promise<boolean> {
-    const renewal: Renewal = { claim, isHeld: false };
-    await this.#renewals.add(renewal);
-    return renewal.isHeld;
   }
 
   /** To be told of claims that have ended, whoever ended them. */
@@ -260,39 +239,6 @@ export class ClaimDesk {
     const isTooLate = nowMs - askedMs >= longestHoldMs(leaseMs);
     if (isTooLate) this.#unheard.noteLost(nowMs);
     return isTooLate;
-  }
-
-  async #renewAll(batch: readonly Renewal[]): Promise<void> {
-    const { database, time, writer, leaseMs } = this.#options;
-    const { schema } = database;
-    const claims = batch.map(({ claim }) => claim);
-    const rows = await database.query({
-      name: `${schema}.renew`,
-      text: `update ${schema}.states s
-          set lease_until = coalesce($4, clock_timestamp()) + $5::interval, version = s.version + 1
-          from (
-            select h.id, n.agent, n.schedule from unnest($1::text[], $2::text[], $3::text[]) as c(agent, schedule, token)
-              join ${schema}.schedules n on n.agent = c.agent and n.schedule = c.schedule
-              join ${schema}.states h on h.id = n.id and h.token::text = c.token
-            -- In the order in which states are written, so that no two wait for each other.
-            order by h.id for update of h
-          ) as held where s.id = held.id
-          returning held.agent, held.schedule, s.token::text, s.version`,
-      values: [
-        ...keyColumns(claims),
-        claims.map(({ token }) => token),
-        time.parameters.leaseNow,
-        this.#lease,
-      ],
-      timeoutMs: Math.max(leaseMs / RENEWALS_IN_TIME, SHORTEST_TIMEOUT_MS),
-    });
-    const held = new Set<unknown>();
-    for (const { agent, schedule, token, version } of rows) {
-      held.add(token);
-      const key = { agent: textOfColumn(String(agent)), schedule: textOfColumn(String(schedule)) };
-      writer.noteVersion(key, Number(version));
-    }
-    for (const renewal of batch) renewal.isHeld = held.has(renewal.claim.token);
   }
 }
 

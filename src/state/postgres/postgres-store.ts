@@ -28,8 +28,9 @@ import type {
 import { wholeState } from "../whole-state.js";
 import { ChangeFeed } from "./change-feed.js";
 import { ClaimDesk } from "./claim-desk.js";
+import { ClaimRenewals } from "./claim-renewals.js";
 import { EndClaims } from "./claim-operations.js";
-import { Database, type PostgresPool } from "./database.js";
+import { Database } from "./database.js";
 import { readStates } from "./fleet-rows.js";
 import { Heartbeat } from "./heartbeat.js";
 import { requireReadCommitted } from "./isolation.js";
@@ -38,34 +39,10 @@ import { migrateDatabase } from "./migrate.js";
 import { checkedNodeName, signOff } from "./node.js";
 import { NodeLife } from "./node-life.js";
 import { PostgresJobLog } from "./postgres-job-log.js";
-import { type News, StateWriter } from "./state-writer.js";
+import type { PostgresStoreOptions } from "./postgres-store-options.js";
+import { StateWriter } from "./state-writer.js";
 import { StoreTime } from "./store-time.js";
-
-export interface PostgresStoreOptions {
-  /** Where the database is: "postgres://user:password@host:5432/database". This or a pool. */
-  readonly connectionString?: string | undefined;
-  /** A `Pool` of `pg`, which stays the caller's to end. */
-  readonly pool?: PostgresPool | undefined;
-  /** @default "rota" */
-  readonly schema?: string | undefined;
-  /** What others see this scheduler as. @default the host's name and the process id */
-  readonly nodeName?: string | undefined;
-  /**
-   * How long a claim lasts that is not renewed, in milliseconds.
-   * @default 30_000
-   */
-  readonly leaseMs?: number | undefined;
-  /** For tests: a clock to go by in place of the database's. */
-  readonly clock?: Clock | undefined;
-  /** @default warnings and errors become Node's process warnings */
-  readonly logger?: Logger | undefined;
-  /** What is kept of jobs, as the job log has it. */
-  readonly jobs?: {
-    readonly maxAgeDays?: number;
-    readonly maxJobs?: number;
-    readonly maxOutputBytes?: number;
-  };
-}
+import type { News } from "./write-statement.js";
 
 /** The plans of a large fleet are one write. */
 const SHORTEST_WRITE_TIMEOUT_MS = 10_000;
@@ -81,6 +58,7 @@ export class PostgresStore implements StateStore {
   readonly #time: StoreTime;
   readonly #writer: StateWriter;
   readonly #desk: ClaimDesk;
+  readonly #renewals: ClaimRenewals;
   readonly #listeners: OutsideListeners;
   readonly #life: NodeLife;
   #definitions: readonly ScheduleDefinition[] = [];
@@ -129,6 +107,7 @@ export class PostgresStore implements StateStore {
       leaseMs,
       keyOf: (id) => this.#life.defined.keyOf(id),
     });
+    this.#renewals = new ClaimRenewals({ database, writer, time, leaseMs });
     this.#listeners = new OutsideListeners(logger);
   }
 
@@ -252,7 +231,7 @@ export class PostgresStore implements StateStore {
 
   async renew(claim: ClaimToken): Promise<boolean> {
     await this.#life.liveByGivenClock(this.#requireNode());
-    return this.#desk.renew(claim);
+    return this.#renewals.renew(claim);
   }
 
   async complete(claim: ClaimToken, change: ScheduleChange): Promise<boolean> {

@@ -4,24 +4,15 @@
  */
 import { quote } from "../../errors.js";
 import { ScheduleMap } from "../schedule-map.js";
-import type { ScheduleState } from "../schedule-state.js";
 import type { StateDraft } from "../state-operation.js";
 import type { ScheduleKey } from "../state-store.js";
 import { Turns } from "../../turns.js";
 import { StateError } from "../errors.js";
 import { type Database, isConflict, isLostReply } from "./database.js";
-import { type ChangedRow, changeOf, RowDraft } from "./row-draft.js";
+import { type ChangedRow, RowDraft } from "./row-draft.js";
 import { SentWrites } from "./sent-writes.js";
-import {
-  documentText,
-  dueColumn,
-  keyColumns,
-  noRow,
-  readRow,
-  ROW_COLUMNS,
-  slotColumn,
-  type StateRow,
-} from "./state-row.js";
+import { dueColumn, keyColumns, noRow, readRow, ROW_COLUMNS, type StateRow } from "./state-row.js";
+import { type News, writeStatement } from "./write-statement.js";
 
 export interface StateTask {
   readonly keys: readonly ScheduleKey[];
@@ -30,15 +21,10 @@ export interface StateTask {
   readonly news: News;
 }
 
-/** What others hear of a change: nothing, that there was one, or what it has changed, so that they plan by it. */
-export type News = "none" | "wake" | readonly (keyof ScheduleState)[];
-
 interface Batch {
   readonly tasks: StateTask[];
   readonly written: Promise<void>;
 }
-
-const byId = (a: ChangedRow, b: ChangedRow): number => Number(a.row.id) - Number(b.row.id);
 
 /** So many decisions in vain mean that something is wrong with more than the moment. */
 const MOST_TRIES = 100;
@@ -251,29 +237,11 @@ export class StateWriter {
     }
   }
 
-  /** One statement, so that all of it is made or nothing: `false` when a row has changed since it was read. */
+  /** `false` when a row has changed since it was read. */
   async #send(changed: readonly ChangedRow[], news: News, receipt: string): Promise<boolean> {
     const { database, node, timeoutMs } = this.#options;
-    const { schema, schemaName } = database;
-    const values: unknown[] = [];
-    const call = (name: string, parameters: readonly unknown[]): string => {
-      const places = parameters.map((_, index) => `$${values.length + index + 1}`);
-      values.push(...parameters);
-      return `${name}(${places.join(", ")})`;
-    };
-    // In one order everywhere, so that no two wait for each other.
-    const writing = call(`${schema}.write_states`, [...writeParameters(changed.toSorted(byId)), receipt]);
-    const telling: string[] = [];
-    if (typeof news !== "string") telling.push(call(`${schema}.tell_change`, tellParameters(changed, news)));
-    if (news !== "none") telling.push(call("pg_notify", [schemaName, news === "wake" ? (node() ?? "") : ""]));
-    const told = telling.map((part) => `, case when w.is_written then ${part} end`);
-    const [answer] = await database.query({
-      name: `${schema}.write ${typeof news} ${news === "none"}`,
-      // Apart, so that it is carried out first.
-      text: `select w.is_written${told.join("")} from (select ${writing} as is_written offset 0) as w`,
-      values,
-      timeoutMs,
-    });
+    const statement = writeStatement(database, { changed, news, receipt, node: node() });
+    const [answer] = await database.query({ ...statement, timeoutMs });
     return answer?.["is_written"] === true;
   }
 }
@@ -288,28 +256,8 @@ function tooOftenError([key]: readonly ScheduleKey[], tries: number): StateError
   );
 }
 
-function writeParameters(changed: readonly ChangedRow[]): unknown[] {
-  return [
-    changed.map(({ row }) => row.id),
-    changed.map(({ row }) => row.version),
-    changed.map(({ state }) => dueColumn(state)),
-    changed.map(({ state }) => slotColumn(state)),
-    changed.map(({ state }) => state.claim?.source),
-    changed.map(({ state }) => state.status === "disabled"),
-    changed.map(({ keepsClaim }) => keepsClaim),
-    changed.map(({ row, state }) => slotColumn(row.state) === slotColumn(state)),
-    changed.map(({ state }) => documentText(state)).join("\n"),
-  ];
-}
-
 /** What the most telling of the tasks has to say. */
 function newsOf(tasks: readonly StateTask[]): News {
   const all = tasks.map(({ news }) => news);
   return all.find((news) => typeof news !== "string") ?? all.find((news) => news === "wake") ?? "none";
-}
-
-function tellParameters(changed: readonly ChangedRow[], told: readonly (keyof ScheduleState)[]): unknown[] {
-  const changes = changed.map(changeOf);
-  const keys = changes.map((change) => change.keys.filter((key) => told.includes(key)));
-  return [...keyColumns(changes), JSON.stringify(keys)];
 }
