@@ -219,7 +219,7 @@ describe("a slot that was left for want of room", () => {
     const one = await node();
     await planAll([one], ["a/x", "b/x", "c/x"]);
     await one.claimDue(1);
-    await clock.advance(300);
+    await clock.advance(500);
     const other = await sharedPool().connect();
     try {
       await other.query(`begin; select from "${schema}".states where token is null for update`);

@@ -4,7 +4,7 @@ import { isoTimeMs } from "../../iso-time.js";
 import type { ScheduleState, StoredClaim } from "../schedule-state.js";
 import type { Claim, ClaimRefusal, ScheduleKey, SkippedSlot } from "../state-store.js";
 import { wholeState } from "../whole-state.js";
-import { listOf } from "./column-text.js";
+import { numbersIn } from "./column-text.js";
 import { documentsOf, msOf, type StateRow, storedClaim, withClaim } from "./state-row.js";
 
 export interface ClaimAnswer {
@@ -57,28 +57,24 @@ export function readAnswer(answer: Fields, question: ClaimQuestion): ClaimAnswer
 /** Of a thousand at once, so that nothing is made which is not kept: an object that is spread costs as much as a claim. */
 function foundIn(answer: Fields, atMs: number, { node, keyOf, leftMs = -Infinity }: ClaimQuestion): Found {
   const documents = documentsOf(answer["states"]);
-  const [ids, versions, tokens] = [
-    listOf(answer["ids"]),
-    listOf(answer["versions"]),
-    listOf(answer["tokens"]),
-  ];
-  const [slots, seen] = [listOf(answer["slots"]), listOf(answer["seen"])];
+  const ids = numbersIn(answer["ids"]);
+  const [versions, tokens] = [numbersIn(answer["versions"]), numbersIn(answer["tokens"])];
+  const [slots, seen] = [numbersIn(answer["slots"]), numbersIn(answer["seen"])];
   const claimedAt = new Date(atMs);
   const found: Found = { claims: [], claimed: [], dues: [] };
   for (let index = 0; index < ids.length; index++) {
-    const id = Number(ids[index]);
+    const id = ids[index] ?? 0;
     const key = keyOf(id);
     const document = documents[index];
-    const token = tokens[index];
-    if (key === undefined || document === undefined || token === undefined) continue;
-    const slotMs = Number(slots[index]);
+    if (key === undefined || document === undefined) continue;
+    const slotMs = slots[index] ?? atMs;
     const slot = new Date(slotMs);
     const dueMs = dueOf(document, slotMs);
-    const seenMs = timeOf(seen[index]) ?? (dueMs <= leftMs ? leftMs : undefined);
-    const stored = storedClaim(token, slot, claimedAt, document.next_run_source);
+    const seenMs = seen[index] ?? (dueMs <= leftMs ? leftMs : undefined);
+    const stored = storedClaim(String(tokens[index]), slot, claimedAt, document.next_run_source);
     const state = withClaim(document, stored);
     const { agent, schedule } = key;
-    const row = { agent, schedule, id, version: Number(versions[index]), state, owner: node, seenMs };
+    const row = { agent, schedule, id, version: versions[index] ?? 0, state, owner: node, seenMs };
     const seenAt = seenMs === undefined || seenMs > atMs ? claimedAt : new Date(seenMs);
     found.dues.push(dueMs);
     found.claimed.push(row);
@@ -93,15 +89,15 @@ function skippedIn(
   { keyOf, leftMs = -Infinity }: ClaimQuestion,
 ): readonly SkippedSlot[] {
   const documents = documentsOf(answer["lined_states"]);
-  const [slots, seen] = [listOf(answer["lined_slots"]), listOf(answer["lined_seen"])];
+  const [slots, seen] = [numbersIn(answer["lined_slots"]), numbersIn(answer["lined_seen"])];
   const skipped: SkippedSlot[] = [];
-  for (const [index, id] of listOf(answer["lined_ids"]).entries()) {
-    const key = keyOf(Number(id));
+  for (const [index, id] of numbersIn(answer["lined_ids"]).entries()) {
+    const key = keyOf(id ?? 0);
     const document = documents[index];
     if (key === undefined || document === undefined) continue;
-    const slotMs = Number(slots[index]);
+    const slotMs = slots[index] ?? 0;
     // What was left before for want of room has been waiting since then.
-    if (timeOf(seen[index]) !== atMs || dueOf(document, slotMs) <= leftMs) continue;
+    if (seen[index] !== atMs || dueOf(document, slotMs) <= leftMs) continue;
     const source = document.next_run_source ?? undefined;
     skipped.push({ ...key, slot: new Date(slotMs), source, reason: "at_capacity" });
   }
@@ -141,10 +137,6 @@ export function readRefusal(answer: unknown): ClaimRefusal | undefined {
   return answer === "disabled" || answer === "already_running" || answer === "at_capacity"
     ? answer
     : undefined;
-}
-
-function timeOf(text: string | undefined): number | undefined {
-  return text === undefined || text === "NULL" ? undefined : Number(text);
 }
 
 function dueOf({ paused_until }: Pick<Partial<ScheduleState>, "paused_until">, slotMs: number): number {
