@@ -354,14 +354,7 @@ export class Guarantees implements StateWitness, JobWitness {
       dueMs <= world.clock.wallMs && before.next_run_source !== "paused" && before.status !== "disabled";
     if (!isSlot || after.next_run_at === before.next_run_at) return;
     const recently = world.nowMs - 5 * world.checkMs;
-    const troubledMs = Math.max(
-      world.lastEditMs,
-      world.lastRosterMs,
-      world.lastFaultMs,
-      // What was changed before may only now have got through.
-      world.lastSlowMs,
-      world.lastJumpMs,
-    );
+    const troubledMs = Math.max(world.lastEditMs, world.lastRosterMs, world.lastFaultMs, world.lastJumpMs);
     const isTold = this.#skips.has(`${name} ${new Date(dueMs).toISOString()}`);
     const isAsked = this.acknowledged.isChanging(name);
     if (!isTold && !isAsked && troubledMs < recently && world.upSinceMs < recently)

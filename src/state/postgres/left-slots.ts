@@ -3,8 +3,8 @@
  * in time: those that wait for more than a moment are marked in the database, where all nodes find it.
  */
 
-/** What is claimed sooner is not worth a write. No slot counts as missed before half a second, by which it has to be marked. */
-const MOMENT_MS = 400;
+/** Slots that are claimed again and again in short order are not worth a write. */
+const MOMENT_MS = 250;
 
 /** Which slots are to be marked as seen: those that came due after the one and until the other. */
 export interface Marking {
