@@ -36,6 +36,7 @@ export function normalTime(text: unknown): string | undefined {
 }
 
 export function isIsoTime(text: unknown): boolean {
+  if (text === formerRead.text || text === latestRead.text) return true;
   return (typeof text === "string" && CERTAIN.test(text)) || isoTimeMs(text) !== undefined;
 }
 

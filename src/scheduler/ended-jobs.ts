@@ -101,13 +101,14 @@ export class EndedJobs {
       for (const job of jobs) job.running.isCompleting = false;
       throw error;
     });
-    for (const [index, job] of jobs.entries()) {
-      if (this.#isShared && areHeld[index] !== true) job.supersede();
+    const isShared = this.#isShared;
+    jobs.forEach((job, index) => {
+      if (isShared && areHeld[index] !== true) job.supersede();
       job.isCompleted = true;
       this.#options.onCompleted(job.running);
-    }
+    });
     this.#options.onFreed();
-    for (const [index, end] of ends.entries()) this.#tell(end, areHeld[index] === true);
+    ends.forEach((end, index) => this.#tell(end, areHeld[index] === true));
   }
 
   #tell(end: JobCompletion, isHeld: boolean): void {
@@ -121,7 +122,8 @@ export class EndedJobs {
   }
 
   /** The next time of a cron schedule may have passed while its job ran. */
-  #tellOverlapped({ claim, finishedAt }: EndedJob): void {
+  #tellOverlapped({ claim, running, finishedAt }: EndedJob): void {
+    if (running.schedule.type !== "cron") return;
     const schedule = this.#context.roster.find(claim)?.schedule;
     if (schedule?.type !== "cron") return;
     const slot = nextCronRun(cronExpression(schedule), claim.claimedAt, schedule.timezone);

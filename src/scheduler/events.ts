@@ -51,6 +51,11 @@ export class EventHub {
     this.#listeners[event]?.delete(listener);
   }
 
+  /** Whether anybody listens: what is told thousands of times need not be put together for nobody. */
+  isHeard(event: SchedulerEvent): boolean {
+    return (this.#listeners[event]?.size ?? 0) > 0;
+  }
+
   emit<Event extends SchedulerEvent>(event: Event, details: SchedulerEvents[Event]): void {
     const listeners = this.#listeners[event];
     if (listeners !== undefined) for (const listener of listeners) this.#call(event, listener, details);

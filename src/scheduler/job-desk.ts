@@ -160,6 +160,7 @@ export class JobDesk {
   #tellStarted(started: readonly RunningJob[]): void {
     const { events, log } = this.#context;
     void this.#records.openAll(started);
+    if (log.debug === undefined && !events.isHeard("job:started")) return;
     for (const { job, claim } of started) {
       log.debug?.(`Started ${job.id} of ${nameOf(claim)}`);
       events.emit("job:started", { job });

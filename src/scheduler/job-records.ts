@@ -46,7 +46,9 @@ export class JobRecords {
     if (jobs.length === 0) return whole;
     const areRecorded = await this.#tryRecord(jobs);
     if (areRecorded === undefined) await this.#open(jobs.map(({ running }) => running));
-    for (const [index, job] of jobs.entries()) {
+    for (let index = 0; index < jobs.length; index++) {
+      const job = jobs[index];
+      if (job === undefined) continue;
       if (areRecorded?.[index] === true) {
         job.running.isOpened = true;
         whole.add(job);

@@ -266,6 +266,7 @@ export class Planner {
   #tellPlan({ agent, schedule }: ScheduleKey, plan: Plan | undefined): void {
     const { log, events } = this.#context;
     log.debug?.(`${nameOf({ agent, schedule })}: ${describe(plan)}`);
+    if (!events.isHeard("schedule:planned")) return;
     events.emit("schedule:planned", { agent, schedule, nextRunAt: plan?.nextRunAt, source: plan?.source });
   }
 

@@ -3,20 +3,33 @@ import type { Fields } from "../fields.js";
 import { isDeepStrictEqual } from "node:util";
 import type { ScheduleStatePatch } from "./schedule-state.js";
 import type { ScheduleFields } from "./check-schedule.js";
-import { mergedFields } from "./file/state-text.js";
 
 /** The state with the patch applied; the very same object when that changes nothing. */
 export function applyPatch(fields: ScheduleFields, patch: ScheduleStatePatch): ScheduleFields {
   const given: Fields = patch;
-  let changed: Record<string, unknown> | undefined;
-  for (const key of Object.keys(given)) {
+  const keys = Object.keys(given);
+  const isChanging = keys.some((key) => isChange(fields[key] ?? null, given[key]));
+  return isChanging ? changedFields(fields, given, keys) : fields;
+}
+
+/** Nothing is deleted from it: an object that something was deleted from is slow in all that is done with it later. */
+function changedFields(fields: ScheduleFields, given: Fields, keys: readonly string[]): ScheduleFields {
+  const changed: Record<string, unknown> = {};
+  for (const key of Object.keys(fields)) {
     const value = given[key];
-    if (!isChange(fields[key] ?? null, value)) continue;
-    changed ??= mergedFields({}, fields);
-    if (value === null) delete changed[key];
-    else changed[key] = value;
+    if (value === undefined) define(changed, key, fields[key]);
+    else if (value !== null) define(changed, key, value);
   }
-  return changed ?? fields;
+  for (const key of keys)
+    if (given[key] != null && !Object.hasOwn(fields, key)) define(changed, key, given[key]);
+  return changed;
+}
+
+/** A file may have any key. */
+function define(fields: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === "__proto__")
+    Object.defineProperty(fields, key, { value, enumerable: true, writable: true, configurable: true });
+  else fields[key] = value;
 }
 
 function isChange(before: unknown, after: unknown): boolean {

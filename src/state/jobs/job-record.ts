@@ -47,10 +47,10 @@ const jobId: Rule<string> = {
 };
 /** Kept in one notation, because records are ordered by it. */
 const time: Rule<string> = { expected: "an ISO time", read: normalTime };
-const oneOf = <Word extends string>(words: readonly Word[]): Rule<Word> => ({
-  expected: `one of ${words.join(", ")}`,
-  read: (given) => words.find((word) => word === given),
-});
+const oneOf = <Word extends string>(words: readonly Word[]): Rule<Word> => {
+  const known = new Map<unknown, Word>(words.map((word) => [word, word]));
+  return { expected: `one of ${words.join(", ")}`, read: (given) => known.get(given) };
+};
 const number = (expected: string, holds: (given: number) => boolean): Rule<number> => ({
   expected,
   read: (given) => (typeof given === "number" && holds(given) ? given : undefined),
