@@ -26,8 +26,9 @@ const isQuick = process.argv.includes("--quick");
 const SCALE = isQuick
   ? { jobs: 2_000, warmUp: 200, rounds: 1, claims: 2_000, batch: 1_000, cron: 100, minutes: 1, cronRounds: 1 }
   : {
-      jobs: 20_000,
-      warmUp: 2_000,
+      // Some seconds of work, after enough of it for everybody's code to be compiled: what goes on and on is compared.
+      jobs: 60_000,
+      warmUp: 15_000,
       rounds: 5,
       claims: 50_000,
       batch: 1_000,

@@ -7,8 +7,8 @@ import { PostgresStore } from "../../dist/state/postgres/index.js";
 const PER_AGENT = 10;
 const DAY_MS = 86_400_000;
 /** For setting up, where the first try is enough; and of that for the warm-up. */
-const LEAD_MS = 12_000;
-const REST_MS = 4_000;
+const LEAD_MS = 30_000;
+const REST_MS = 6_000;
 const quiet = { info() {}, warn: console.warn, error: console.error };
 
 function storeOf({ url }) {
