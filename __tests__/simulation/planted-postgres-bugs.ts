@@ -1,6 +1,8 @@
 /** Bugs of the PostgreSQL store to be caught, and in which lives they show: those of one scheduler, or of several. */
 import type { PlantedBug } from "./planted-bugs.js";
 
+type Edit = PlantedBug["edits"][number];
+
 export interface PlantedPostgresBug extends PlantedBug {
   readonly seed: number;
   readonly nodes: "one" | "several";
@@ -21,8 +23,8 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
     edits: [
       [
         "state/postgres/claim-functions.ts",
-        "s.lease_until <= v_lease_now order by",
-        "s.lease_until <= v_lease_now - interval '1 day' order by",
+        "has_expired := exists (select from ${schema}.leases l where l.until",
+        "has_expired := false and exists (select from ${schema}.leases l where l.until",
       ],
     ],
     // The record of a dead node's job is closed with its claim.
@@ -33,16 +35,16 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
     nodes: "several",
     seed: 1,
     edits: [
-      [
-        "state/postgres/claim-functions.ts",
-        "s.lease_until <= v_lease_now order by",
-        "s.lease_until <= v_lease_now + interval '25 seconds' order by",
-      ],
-      [
-        "state/postgres/claim-desk.ts",
-        "lease_until <= coalesce($1, clock_timestamp())",
-        "lease_until <= coalesce($1, clock_timestamp()) + interval '25 seconds'",
-      ],
+      ...[
+        "in_past_expired and exists (select from ${schema}.leases l where l.until <= v_lease_now",
+        "where d.until <= v_lease_now",
+        "has_expired := exists (select from ${schema}.leases l where l.until <= v_lease_now",
+        "where s.lease_until <= v_lease_now",
+      ].map((text): Edit => ["state/postgres/claim-functions.ts", text, `${text} + interval '25 seconds'`]),
+      ...[
+        "where l.until <= coalesce($1, clock_timestamp())",
+        "and s.lease_until <= coalesce($1, clock_timestamp())",
+      ].map((text): Edit => ["state/postgres/claim-desk.ts", text, `${text} + interval '25 seconds'`]),
     ],
     breaks: ["one live claim"],
   },
@@ -66,8 +68,8 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
     edits: [
       [
         "state/postgres/write-functions.ts",
-        "where s.id = w.id and s.version = w.version;",
-        "where s.id = w.id and w.version is not null;",
+        "where s.id = w.id and s.version = w.version\n",
+        "where s.id = w.id and w.version is not null\n",
       ],
     ],
     breaks: ["one live claim", "no acknowledged update is lost", "every slot is accounted for"],
@@ -84,6 +86,19 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
       ],
     ],
     breaks: ["a job that died with its node counts as interrupted"],
+  },
+  {
+    name: "what is renewed is not looked at again",
+    nodes: "several",
+    seed: 1,
+    edits: [
+      [
+        "state/postgres/claim-renewals.ts",
+        "select max(r.lease_until), r.owner, array_agg(r.id) from renewed r group by r.owner",
+        "select max(r.lease_until), r.owner, array_agg(r.id) from renewed r where false group by r.owner",
+      ],
+    ],
+    breaks: ["a dead node's slot is free in time", "nothing stays blocked", "one final status per job"],
   },
   {
     name: "the job of a dead node is left open",

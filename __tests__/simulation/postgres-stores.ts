@@ -12,6 +12,7 @@ import type {
   ScheduleKey,
   StateStore,
 } from "../../src/state/state-store.js";
+import { tableBreaches } from "../state/postgres/table-breaches.js";
 import { Dice } from "./dice.js";
 import { type SimulatedPool, SimulatedServer } from "./simulated-server.js";
 import type { Life, Rota } from "./simulation.js";
@@ -44,6 +45,8 @@ export async function postgresLives(url: string): Promise<PostgresLives> {
   return {
     async storesOf(life) {
       const schema = await schemaOf(life.rota);
+      const breaches = await tableBreaches(connection, schema);
+      if (breaches.length > 0) throw new Error(`The life before has left: ${breaches.join("; ")}.`);
       await empty(connection, schema);
       connection.removeAllListeners("notification");
       return new PostgresStores(life, { connection, observing, schema });

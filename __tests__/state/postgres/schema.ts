@@ -2,13 +2,27 @@
 import { Pool } from "pg";
 import { afterAll, inject, onTestFinished } from "vitest";
 import { randomToken } from "../../../src/random.js";
+import { tableBreaches } from "./table-breaches.js";
 
 /** Schemas that no test uses, with empty tables in them: making one takes ten times as long as emptying it. */
 const idle: string[] = [];
 const made: string[] = [];
 let shared: Pool | undefined;
 
-const TABLES = ["nodes", "agents", "schedules", "changes", "receipts", "jobs", "job_outputs"];
+/** With all that refer to them. */
+const TABLES = [
+  "nodes",
+  "agents",
+  "schedules",
+  "queue",
+  "running",
+  "leases",
+  "looks",
+  "changes",
+  "receipts",
+  "jobs",
+  "job_outputs",
+];
 
 /** One pool for all tests of a file; it does not keep the process. */
 export function sharedPool(): Pool {
@@ -27,7 +41,9 @@ export function unmadeSchema(): string {
 export function newSchema(): string {
   const schema = idle.pop() ?? unmadeSchema();
   onTestFinished(async () => {
+    const breaches = await tableBreaches(sharedPool(), schema);
     if (await isEmptied(schema)) idle.push(schema);
+    if (breaches.length > 0) throw new Error(`The tables do not agree: ${breaches.join("; ")}.`);
   });
   return schema;
 }

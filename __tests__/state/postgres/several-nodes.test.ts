@@ -225,7 +225,7 @@ describe("what somebody else changes in a PostgreSQL store", () => {
     await sharedPool().query(`update "${schema}".states set state = '{"from_tomorrow": [1]}'`);
     const claim = only((await one.claimDue(10)).claims);
     await one.complete(claim, { failure_count: 1 });
-    const { rows } = await sharedPool().query(`select state from "${schema}".states`);
+    const { rows } = await sharedPool().query(`select state::json from "${schema}".states`);
     expect(rows).toEqual([{ state: { status: "idle", from_tomorrow: [1], failure_count: 1 } }]);
   });
 });

@@ -222,7 +222,7 @@ describe("a slot that was left for want of room", () => {
     await clock.advance(500);
     const other = await sharedPool().connect();
     try {
-      await other.query(`begin; select from "${schema}".states where token is null for update`);
+      await other.query(`begin; select from "${schema}".queue for update`);
       expect((await one.claimDue(1)).claims).toEqual([]);
     } finally {
       other.release(true);

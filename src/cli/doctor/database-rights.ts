@@ -23,9 +23,13 @@ export const TABLES: readonly string[] = [
   "job_output_blocks",
   "job_outputs",
   "jobs",
+  "leases",
+  "looks",
   "migrations",
   "nodes",
+  "queue",
   "receipts",
+  "running",
   "schedules",
   "states",
 ];

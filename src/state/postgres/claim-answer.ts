@@ -13,6 +13,8 @@ export interface ClaimAnswer {
   /** The rows of the claims. */
   readonly claimed: readonly StateRow[];
   readonly skipped: readonly SkippedSlot[];
+  /** When the oldest of them had come due; `-Infinity` where there is none. */
+  readonly oldestMs: number;
   /** When it was, by the clock that decided; `undefined` when there are leases that have ended, and nothing was done. */
   readonly atMs: number | undefined;
   /** When the next slot comes due that was not due yet; `undefined` for never. */
@@ -35,8 +37,8 @@ export interface ClaimQuestion {
   readonly node: string;
   /** Which schedule has an id. */
   readonly keyOf: (id: number) => ScheduleKey | undefined;
-  /** When slots were last left for want of room: what was due by then was seen then. */
-  readonly leftMs: number | undefined;
+  /** When a slot that came due then was seen and left for want of room; `undefined` where it was not. */
+  readonly seenMs: (dueMs: number) => number | undefined;
 }
 
 /** The one row that `claim_due` answers with, all of it as text. */
@@ -45,6 +47,7 @@ export function readAnswer(answer: Fields, question: ClaimQuestion): ClaimAnswer
   const found = foundIn(answer, atMs ?? 0, question);
   return {
     claims: byAge(found),
+    oldestMs: found.dues.length === 0 ? -Infinity : found.dues.reduce((a, b) => Math.min(a, b)),
     claimed: found.claimed,
     skipped: skippedIn(answer, atMs, question).toSorted((a, b) => a.slot.getTime() - b.slot.getTime()),
     atMs,
@@ -55,12 +58,14 @@ export function readAnswer(answer: Fields, question: ClaimQuestion): ClaimAnswer
 }
 
 /** Of a thousand at once, so that nothing is made which is not kept: an object that is spread costs as much as a claim. */
-function foundIn(answer: Fields, atMs: number, { node, keyOf, leftMs = -Infinity }: ClaimQuestion): Found {
-  const documents = documentsOf(answer["states"]);
+function foundIn(answer: Fields, atMs: number, { node, keyOf, seenMs: seenBefore }: ClaimQuestion): Found {
   const ids = numbersIn(answer["ids"]);
+  const documents = documentsOf(answer["states"], ids.length);
   const [versions, tokens] = [numbersIn(answer["versions"]), numbersIn(answer["tokens"])];
-  const [slots, seen] = [numbersIn(answer["slots"]), numbersIn(answer["seen"])];
+  const slots = numbersIn(answer["slots"]);
+  const seen = seenIn(answer);
   const claimedAt = new Date(atMs);
+  let slot = claimedAt;
   const found: Found = { claims: [], claimed: [], dues: [] };
   for (let index = 0; index < ids.length; index++) {
     const id = ids[index] ?? 0;
@@ -68,9 +73,10 @@ function foundIn(answer: Fields, atMs: number, { node, keyOf, leftMs = -Infinity
     const document = documents[index];
     if (key === undefined || document === undefined) continue;
     const slotMs = slots[index] ?? atMs;
-    const slot = new Date(slotMs);
+    // Many are due at once.
+    if (slotMs !== slot.getTime()) slot = new Date(slotMs);
     const dueMs = dueOf(document, slotMs);
-    const seenMs = seen[index] ?? (dueMs <= leftMs ? leftMs : undefined);
+    const seenMs = seen.get(id) ?? seenBefore(dueMs);
     const stored = storedClaim(String(tokens[index]), slot, claimedAt, document.next_run_source);
     const state = withClaim(document, stored);
     const { agent, schedule } = key;
@@ -83,21 +89,28 @@ function foundIn(answer: Fields, atMs: number, { node, keyOf, leftMs = -Infinity
   return found;
 }
 
+/** When slots were first seen due, by the id of their schedule. */
+function seenIn(answer: Fields): ReadonlyMap<number, number> {
+  const times = numbersIn(answer["seen"]);
+  return new Map(numbersIn(answer["seen_ids"]).map((id, index) => [id ?? 0, times[index] ?? 0]));
+}
+
 function skippedIn(
   answer: Fields,
   atMs: number | undefined,
-  { keyOf, leftMs = -Infinity }: ClaimQuestion,
+  { keyOf, seenMs }: ClaimQuestion,
 ): readonly SkippedSlot[] {
-  const documents = documentsOf(answer["lined_states"]);
+  const ids = numbersIn(answer["lined_ids"]);
+  const documents = documentsOf(answer["lined_states"], ids.length);
   const [slots, seen] = [numbersIn(answer["lined_slots"]), numbersIn(answer["lined_seen"])];
   const skipped: SkippedSlot[] = [];
-  for (const [index, id] of numbersIn(answer["lined_ids"]).entries()) {
+  for (const [index, id] of ids.entries()) {
     const key = keyOf(id ?? 0);
     const document = documents[index];
     if (key === undefined || document === undefined) continue;
     const slotMs = slots[index] ?? 0;
     // What was left before for want of room has been waiting since then.
-    if (seen[index] !== atMs || dueOf(document, slotMs) <= leftMs) continue;
+    if (seen[index] !== atMs || seenMs(dueOf(document, slotMs)) !== undefined) continue;
     const source = document.next_run_source ?? undefined;
     skipped.push({ ...key, slot: new Date(slotMs), source, reason: "at_capacity" });
   }

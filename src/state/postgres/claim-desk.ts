@@ -129,7 +129,8 @@ export class ClaimDesk {
     const { database } = this.#options;
     const rows = await database.query({
       text: `select ${ROW_COLUMNS} from ${database.schema}.states s join ${database.schema}.schedules n on n.id = s.id
-        where s.lease_until is not null and s.owner = $1 and s.token <> all($2)`,
+        where s.id = any(array(select unnest(l.schedules) from ${database.schema}.leases l where l.owner = $1))
+          and s.lease_until is not null and s.owner = $1 and s.token <> all($2)`,
       values: [node, exceptTokens],
       isText: true,
     });
@@ -140,10 +141,10 @@ export class ClaimDesk {
     const { database, time } = this.#options;
     const rows = await database.query({
       name: `${database.schema}.expired`,
-      text: `select ${ROW_COLUMNS} from (
-          select * from ${database.schema}.states where lease_until <= coalesce($1, clock_timestamp())
-          order by lease_until limit ${MOST_EXPIRED}
-        ) as s join ${database.schema}.schedules n on n.id = s.id`,
+      text: `select ${ROW_COLUMNS} from ${database.schema}.states s join ${database.schema}.schedules n on n.id = s.id
+        where s.id = any(array(select unnest(l.schedules) from ${database.schema}.leases l
+            where l.until <= coalesce($1, clock_timestamp())))
+          and s.lease_until <= coalesce($1, clock_timestamp()) limit ${MOST_EXPIRED}`,
       values: [time.parameters.leaseNow],
       isText: true,
     });
@@ -174,8 +175,9 @@ export class ClaimDesk {
   }
 
   /** To be called when other schedules are defined. */
-  forgetNext(): void {
+  forgetLooks(): void {
     this.#next.forget();
+    this.#left.forget();
   }
 
   async nextDueAt(node: string, lookedAt: Date | undefined): Promise<Date | undefined> {
@@ -201,7 +203,7 @@ export class ClaimDesk {
     const most = Math.floor(Math.min(limit, MOST_CLAIMS));
     const sentMs = time.monotonic();
     this.#next.noteAsking();
-    const marking = this.#left.toMark(sentMs);
+    const news = this.#left.news(sentMs);
     const [row = {}] = await database.query({
       name: `${database.schema}.claim_due`,
       text: `select * from ${database.schema}.claim_due($1, $2, $3, $4, $5, $6, $7, $8)`,
@@ -212,18 +214,19 @@ export class ClaimDesk {
         leaseNow,
         this.#lease,
         isPastExpired,
-        isoOf(marking?.afterMs),
-        isoOf(marking?.atMs),
+        isoOf(news.lookMs),
+        news.fromMs === Infinity ? "infinity" : isoOf(news.fromMs),
       ],
       isText: true,
       // Later it would be of no use.
       timeoutMs: leaseMs,
     });
-    const answer = readAnswer(row, { node, keyOf, leftMs: this.#left.leftMs });
-    const { atMs, claims, hasLines, nextMs } = answer;
+    const seenMs = (dueMs: number): number | undefined => this.#left.seenMs(dueMs);
+    const answer = readAnswer(row, { node, keyOf, seenMs });
+    const { atMs, claims, oldestMs, hasLines, nextMs } = answer;
     if (atMs === undefined) return answer;
     const hasLeft = claims.length >= most;
-    this.#left.note(atMs, sentMs, marking, hasLeft);
+    this.#left.note({ atMs, monotonicMs: sentMs, told: news, hasLeft, oldestMs });
     this.#next.noteLook({ atMs, hasLeft, hasLines, nextMs });
     // The process stood still: others may have them soon.
     if (this.#isTooLate(askedMs)) return { ...answer, claims: [], claimed: [] };

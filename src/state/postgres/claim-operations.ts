@@ -29,13 +29,11 @@ export class EndClaims implements StateOperation {
     try {
       // A draft takes nothing back: all are decided before the first is made.
       const patches = this.#ends.map((end) => this.#patchOf(draft, end, ended));
-      this.#areHeld = patches.map(
-        (patch, index) => patch !== undefined || this.#wasEnded(this.#ends[index]?.claim.token ?? ""),
-      );
-      for (const [index, { claim }] of this.#ends.entries()) {
+      this.#areHeld = this.#ends.map(({ claim }, index) => {
         const patch = patches[index];
         if (patch !== undefined) draft.patch(claim, patch);
-      }
+        return patch !== undefined || this.#wasEnded(claim.token);
+      });
     } catch (error) {
       this.#failure = { error };
     }

@@ -50,7 +50,8 @@ export class ClaimRenewals {
     const tokens = claims.map(({ token }) => token);
     const rows = await database.query({
       name: `${schema}.renew`,
-      text: `update ${schema}.states s
+      text: `with renewed as (
+          update ${schema}.states s
           set lease_until = coalesce($4, clock_timestamp()) + $5::interval, version = s.version + 1
           from (
             select h.id, n.agent, n.schedule from unnest($1::text[], $2::text[], $3::text[]) as c(agent, schedule, token)
@@ -59,7 +60,12 @@ export class ClaimRenewals {
             -- In the order in which states are written, so that no two wait for each other.
             order by h.id for update of h
           ) as held where s.id = held.id
-          returning held.agent, held.schedule, s.token::text, s.version`,
+          returning held.agent, held.schedule, s.id, s.token::text, s.version, s.owner, s.lease_until
+        ), kept as (
+          insert into ${schema}.leases (until, owner, schedules)
+          select max(r.lease_until), r.owner, array_agg(r.id) from renewed r group by r.owner
+        )
+        select agent, schedule, token, version from renewed`,
       values: [...keyColumns(claims), tokens, time.parameters.leaseNow, `${leaseMs} milliseconds`],
       timeoutMs: Math.max(leaseMs / RENEWALS_IN_TIME, SHORTEST_TIMEOUT_MS),
     });

@@ -29,9 +29,12 @@ export function lines(parameter: string): string {
   return `string_to_array(${parameter}, E'\\n', E'\\\\')`;
 }
 
-/** Numbers as an array is written; for parameters of that type. */
-export function numbersOf(numbers: readonly (number | null | undefined)[]): string {
-  return `{${numbers.map((number) => number ?? "null").join(",")}}`;
+/** What needs no quotes in an array: numbers, booleans, words. */
+export type Plain = number | boolean | string | null | undefined;
+
+/** Values as an array is written, for parameters of their type. */
+export function plainArray(values: readonly Plain[]): string {
+  return `{${values.map((value) => value ?? "null").join(",")}}`;
 }
 
 /** The numbers in an array, as the database writes it; none where there is none. Each as a text first would cost more. */
@@ -40,3 +43,6 @@ export function numbersIn(array: unknown): readonly (number | null)[] {
   const numbers: (number | null)[] = JSON.parse(`[${array.slice(1, -1).replaceAll("NULL", "null")}]`);
   return numbers;
 }
+
+/** What stands between documents that are told as one text. No document has it: JSON writes it in another way. */
+export const DOCUMENT_END = "\u001e";

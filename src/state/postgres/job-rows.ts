@@ -9,7 +9,8 @@ import {
   type JobStart,
 } from "../jobs/job-log.js";
 import { jobRecord, storedEnd, storedStart } from "../jobs/job-record.js";
-import { columnText, lines, linesOf, numbersOf, textOfColumn } from "./column-text.js";
+import { columnText, lines, linesOf, type Plain, plainArray, textOfColumn } from "./column-text.js";
+import { ONE_PLAN } from "./claim-functions.js";
 import type { Query } from "./database.js";
 import { msOf } from "./state-row.js";
 
@@ -20,28 +21,66 @@ export interface NewRow {
   readonly end?: JobEnd | undefined;
 }
 
-/** Makes records in this order; answers the ids of those that were not taken. */
+/** What makes records, in the database. */
+export const createJobFunctions = (schema: string): string => {
+  const inserting = `insert into ${schema}.jobs (id, agent, schedule, status, node, started_at, duration_ms, start)
+    select j.id, j.agent, j.schedule, j.status, in_node, to_timestamp(j.ms / 1000), j.duration_ms, j.start
+    from unnest(${lines("in_ids")}, ${lines("in_agents")}, ${lines("in_schedules")}, ${lines("in_statuses")}, in_started,
+        in_durations, ${lines("in_starts")}) as j(id, agent, schedule, status, ms, duration_ms, start)`;
+  return `
+create function ${schema}.insert_jobs(
+  in_ids text, in_agents text, in_schedules text, in_statuses text, in_started double precision[],
+  in_durations double precision[], in_starts text, in_node bigint
+) returns text[] language plpgsql ${ONE_PLAN} as $$
+declare
+  v_made text[];
+begin
+  ${inserting};
+  return null;
+-- Seldom: to be ready for it with every row would take half as long again.
+exception when unique_violation then
+  with made as (${inserting} on conflict do nothing returning id)
+  select coalesce(array_agg(m.id), '{}') into v_made from made m;
+  return v_made;
+end $$;
+`;
+};
+
+/** Makes records in this order; answers the ids of those that were not taken, or `null` when none was. */
 export function insertJobs(schema: string, rows: readonly NewRow[], node: string | undefined): Query {
   return {
-    name: `${schema}.start_jobs`,
-    text: `insert into ${schema}.jobs (id, agent, schedule, status, node, started_at, duration_ms, start, "end")
-      select j.id, j.agent, j.schedule, j.status, $9, to_timestamp(j.ms / 1000), j.duration_ms, j.start, j."end"
-      from unnest(${lines("$1")}, ${lines("$2")}, ${lines("$3")}, ${lines("$4")}, $5::double precision[],
-          $6::double precision[], ${lines("$7")}::json[], ${lines("$8")}::json[])
-        with ordinality as j(id, agent, schedule, status, ms, duration_ms, start, "end", place)
-      order by j.place on conflict do nothing returning id`,
-    values: [
-      linesOf(rows.map(({ id }) => id)),
-      linesOf(rows.map(({ start }) => columnText(start.agent))),
-      linesOf(rows.map(({ start: { schedule } }) => (schedule === null ? null : columnText(schedule)))),
-      linesOf(rows.map(({ end }) => end?.status ?? "running")),
-      numbersOf(rows.map(({ start }) => isoTimeMs(start.started_at))),
-      numbersOf(rows.map(({ end }) => end?.duration_ms)),
-      linesOf(rows.map(({ start }) => startText(start))),
-      linesOf(rows.map(({ end }) => (end === undefined ? null : endText(end)))),
-      node ?? null,
-    ],
+    name: `${schema}.insert_jobs`,
+    text: `select ${schema}.insert_jobs($1, $2, $3, $4, $5, $6, $7, $8) as ids`,
+    values: [...insertParameters(rows), node ?? null],
   };
+}
+
+/** In one walk: thousands may end together. */
+function insertParameters(rows: readonly NewRow[]): string[] {
+  const ids: string[] = [];
+  const agents: string[] = [];
+  const schedules: (string | null)[] = [];
+  const statuses: string[] = [];
+  const started: Plain[] = [];
+  const durations: Plain[] = [];
+  const starts: string[] = [];
+  for (const { id, start, end } of rows) {
+    ids.push(id);
+    agents.push(columnText(start.agent));
+    schedules.push(start.schedule === null ? null : columnText(start.schedule));
+    statuses.push(end?.status ?? "running");
+    started.push(isoTimeMs(start.started_at));
+    durations.push(end?.duration_ms);
+    starts.push(startText(start, end));
+  }
+  const names = [ids, agents, schedules, statuses].map(linesOf);
+  return [...names, plainArray(started), plainArray(durations), linesOf(starts)];
+}
+
+/** The ids that were not taken; `undefined` when none was. */
+export function insertedIds(answer: Fields | undefined): ReadonlySet<unknown> | undefined {
+  const ids = answer?.["ids"];
+  return Array.isArray(ids) ? new Set<unknown>(ids) : undefined;
 }
 
 export interface EndOfJob {
@@ -73,32 +112,44 @@ function endJobs(
     name: `${schema}.${name}`,
     text: `update ${schema}.jobs j set status = e.status, duration_ms = e.duration_ms, "end" = e."end",
         is_presumed = ${isPresumed}
-      from unnest(${lines("$1")}, ${lines("$2")}, $3::double precision[], ${lines("$4")}::json[])
+      from unnest(${lines("$1")}, ${lines("$2")}, $3::double precision[], ${lines("$4")})
         as e(id, status, duration_ms, "end")
       where j.id = e.id and ${which} returning j.id`,
     values: [
       linesOf(sorted.map(({ id }) => id)),
       linesOf(sorted.map(({ end }) => end.status)),
-      numbersOf(sorted.map(({ end }) => end.duration_ms)),
+      plainArray(sorted.map(({ end }) => end.duration_ms)),
       linesOf(sorted.map(({ end }) => endText(end))),
     ],
   };
 }
 
-/** What the columns do not say of a start. */
-function startText({ trigger, slot, source, attempt, prompt, work_item }: JobStart): string {
-  return textOf({ trigger, slot, source, attempt, prompt, work_item });
+/** What the columns do not say of a start, and of an end with it. JSON leaves out what is `undefined`. */
+function startText(start: JobStart, end: JobEnd | undefined): string {
+  return JSON.stringify({
+    trigger: start.trigger,
+    slot: start.slot ?? undefined,
+    source: start.source ?? undefined,
+    attempt: start.attempt,
+    prompt: start.prompt ?? undefined,
+    work_item: end?.work_item ?? start.work_item ?? undefined,
+    finished_at: end?.finished_at,
+    error: end?.error ?? undefined,
+    summary: end?.summary ?? undefined,
+    exit_code: end?.exit_code ?? undefined,
+    response_body: end?.response_body ?? undefined,
+  });
 }
 
 function endText({ finished_at, error, summary, exit_code, response_body, work_item }: JobEnd): string {
-  return textOf({ finished_at, error, summary, exit_code, response_body, work_item });
-}
-
-/** Without what a job does not have. */
-function textOf(fields: Fields): string {
-  const kept: Record<string, unknown> = {};
-  for (const key of Object.keys(fields)) if (fields[key] != null) kept[key] = fields[key];
-  return JSON.stringify(kept);
+  return JSON.stringify({
+    finished_at,
+    error: error ?? undefined,
+    summary: summary ?? undefined,
+    exit_code: exit_code ?? undefined,
+    response_body: response_body ?? undefined,
+    work_item: work_item ?? undefined,
+  });
 }
 
 /** Those that run, as far as their records tell, and were opened by nodes that have shown no life for a whole lease. */
@@ -143,20 +194,28 @@ export function selectJobs(schema: string, filter: JobFilter): Query {
 /** `undefined` where the row tells of no job. */
 export function readJob(row: Fields): JobRecord | undefined {
   const { id, agent, schedule, status, duration_ms } = row;
+  const details = fieldsOf(row["start"]);
   const start = storedStart({
-    ...fieldsOf(row["start"]),
+    ...details,
     id,
     agent: textOfColumn(String(agent)),
     schedule: typeof schedule === "string" ? textOfColumn(schedule) : null,
     started_at: isoText(new Date(msOf(row["started"]) ?? 0)),
   });
   if (start === undefined) return undefined;
-  const end = row["end"] === null ? undefined : storedEnd({ ...fieldsOf(row["end"]), status, duration_ms });
+  const ended = row["end"] === null ? details : fieldsOf(row["end"]);
+  const end = status === "running" ? undefined : storedEnd({ ...ended, status, duration_ms });
   return jobRecord(start, end);
 }
 
+/** None, where it was damaged. */
 function fieldsOf(document: unknown): Fields {
-  return isFields(document) ? document : {};
+  try {
+    const fields: unknown = JSON.parse(String(document));
+    return isFields(fields) ? fields : {};
+  } catch {
+    return {};
+  }
 }
 
 /**

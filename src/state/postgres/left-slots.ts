@@ -1,39 +1,75 @@
 /**
- * Slots that a node saw and left because it had no room for them. Whoever claims one later has to know that it was seen
- * in time: those that wait for more than a moment are marked in the database, where all nodes find it.
+ * Looks that left slots for want of room. Whoever claims one of these later has to know that it was seen in time: what is
+ * kept of it is when the looks were, however many slots they left. Others are told of those that go on for a moment.
  */
 
-/** Slots that are claimed again and again in short order are not worth a write. */
+/** Slots that are claimed again and again in short order are not worth telling others of. */
 const MOMENT_MS = 250;
 
-/** Which slots are to be marked as seen: those that came due after the one and until the other. */
-export interface Marking {
-  readonly afterMs: number | undefined;
+/** What others are told of by a look: one before it that left something, and that those before a time are of no use. */
+export interface LookNews {
+  readonly lookMs: number | undefined;
+  readonly fromMs: number | undefined;
+}
+
+export interface TakenLook {
   readonly atMs: number;
+  readonly monotonicMs: number;
+  readonly told: LookNews;
+  /** Whether it may have left something. */
+  readonly hasLeft: boolean;
+  /** When the oldest slot had come due that it took. */
+  readonly oldestMs: number;
 }
 
 export class LeftSlots {
-  /** The first look that left something which is not marked yet. */
-  #left: { readonly atMs: number; readonly monotonicMs: number } | undefined;
-  /** What was due by then and was left has been marked. */
-  #markedMs: number | undefined;
+  /** When looks left something, by the clock that decides; the oldest first. */
+  #looks: readonly number[] = [];
+  /** Those of them that others know of, and some that are of no use any more. */
+  #told: readonly number[] = [];
+  /** When the latest of them was taken, on the monotonic clock. */
+  #takenMs = -Infinity;
+  #leftMs: number | undefined;
 
-  /** When what is still to be marked was left. */
+  /** When the latest look was, if that left something. */
   get leftMs(): number | undefined {
-    return this.#left?.atMs;
+    return this.#leftMs;
   }
 
-  /** What is to be marked by a look that is taken now. */
-  toMark(monotonicMs: number): Marking | undefined {
-    if (this.#left === undefined || monotonicMs - this.#left.monotonicMs < MOMENT_MS) return undefined;
-    return { afterMs: this.#markedMs, atMs: this.#left.atMs };
+  /** When a slot that came due then was first seen and left; `undefined` where it was not. */
+  seenMs(dueMs: number): number | undefined {
+    return this.#looks.find((atMs) => atMs >= dueMs);
   }
 
-  /** Takes note of a look: what it marked, and whether it may have left something. */
-  note(atMs: number, monotonicMs: number, marked: Marking | undefined, hasLeft: boolean): void {
-    if (marked !== undefined || !hasLeft) this.#left = undefined;
-    // Where the clock was set back, what comes due is new.
-    this.#markedMs = Math.min(atMs, hasLeft ? (marked?.atMs ?? this.#markedMs ?? -Infinity) : atMs);
-    if (hasLeft) this.#left ??= { atMs, monotonicMs };
+  /** What a look tells that is taken now. */
+  news(monotonicMs: number): LookNews {
+    const latestMs = this.#looks.at(-1) ?? -Infinity;
+    const latestToldMs = this.#told.at(-1) ?? -Infinity;
+    const isSetBack = latestToldMs > latestMs;
+    const firstMs = isSetBack ? Infinity : (this.#looks[0] ?? Infinity);
+    const isNews = latestMs !== latestToldMs && monotonicMs - this.#takenMs >= MOMENT_MS;
+    return {
+      lookMs: isNews && latestMs !== -Infinity ? latestMs : undefined,
+      fromMs: (this.#told[0] ?? Infinity) < firstMs ? firstMs : undefined,
+    };
+  }
+
+  note({ atMs, monotonicMs, told, hasLeft, oldestMs }: TakenLook): void {
+    const { lookMs, fromMs = -Infinity } = told;
+    this.#told = this.#told.filter((each) => each >= fromMs).concat(lookMs ?? []);
+    this.#leftMs = hasLeft ? atMs : undefined;
+    const isSetBack = atMs < (this.#looks.at(-1) ?? -Infinity);
+    // What is claimed later came due no earlier. Where the clock was set back, what comes due is new.
+    this.#looks = hasLeft && !isSetBack ? this.#looks.filter((each) => each >= oldestMs) : [];
+    if (!hasLeft || (this.#looks.length > 0 && monotonicMs - this.#takenMs < MOMENT_MS)) return;
+    this.#looks = [...this.#looks, atMs];
+    this.#takenMs = monotonicMs;
+  }
+
+  /** To be called when other schedules are defined, which no look before could see. */
+  forget(): void {
+    this.#looks = [];
+    this.#told = [];
+    this.#leftMs = undefined;
   }
 }

@@ -57,8 +57,9 @@ export async function listNodes(
         date_part('epoch', n.seen_at) * 1000 as seen,
         n.seen_at < coalesce($1, clock_timestamp()) - n.lease as is_late, coalesce(c.claims, 0)::int as claims
       from ${schema}.nodes n
-      left join (select owner, count(*) as claims from ${schema}.states where lease_until is not null group by owner) as c
-        on c.owner = n.id
+      left join (select s.owner, count(*) as claims from ${schema}.states s
+          where s.lease_until is not null and s.id = any(array(select unnest(l.schedules) from ${schema}.leases l))
+          group by s.owner) as c on c.owner = n.id
       where $2::text is null or exists (select from ${schema}.schedules s where s.agent = $2 and s.schedule = $3
         and ${MAY_RUN})
       order by n.started_at, n.id`,

@@ -8,6 +8,8 @@ import { createClaimFunctions } from "./claim-functions.js";
 import { AS_VALUES } from "./column-types.js";
 import { Database, databaseError, type PostgresClient, type PostgresPool } from "./database.js";
 import { processLogger } from "../../logger.js";
+import { createJobFunctions } from "./job-rows.js";
+import { createLookFunctions } from "./look-functions.js";
 import { createTables } from "./tables.js";
 import { createWriteFunctions } from "./write-functions.js";
 
@@ -15,7 +17,12 @@ type Migration = (schema: string) => string;
 
 /** In order; a published one is never changed. Its number is its place, from 1. */
 const MIGRATIONS: readonly Migration[] = [
-  (schema) => createTables(schema) + createClaimFunctions(schema) + createWriteFunctions(schema),
+  (schema) =>
+    createTables(schema) +
+    createClaimFunctions(schema) +
+    createLookFunctions(schema) +
+    createWriteFunctions(schema) +
+    createJobFunctions(schema),
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

@@ -53,9 +53,13 @@ export async function showLife(
     text: `with outdated as (
         delete from ${schema}.receipts where made_at < clock_timestamp() - interval '10 minutes'
       ), forgotten as (
-        delete from ${schema}.nodes
-        where seen_at < coalesce($2, clock_timestamp()) - ${LEASES_UNTIL_FORGOTTEN} * lease and id <> $1)
-      update ${schema}.nodes set seen_at = coalesce($2, clock_timestamp()) where id = $1 returning id`,
+        select ${schema}.forget_node(id) from ${schema}.nodes
+        where seen_at < coalesce($2, clock_timestamp()) - ${LEASES_UNTIL_FORGOTTEN} * lease and id <> $1
+      ), shown as (
+        update ${schema}.nodes set seen_at = coalesce($2, clock_timestamp()) where id = $1 returning id
+      )
+      -- Asked for, so that it is done.
+      select id, (select count(*) from forgotten) from shown`,
     values: [id, leaseNow],
   });
   return rows.length > 0;
@@ -89,7 +93,7 @@ function columnsOf({ name, leaseMs }: NodeDescription): unknown[] {
 
 /** What it may run goes with it. */
 export async function signOff({ schema, query }: Statements, node: string): Promise<void> {
-  await query({ text: `delete from ${schema}.nodes where id = $1`, values: [node] });
+  await query({ text: `select ${schema}.forget_node($1)`, values: [node] });
 }
 
 const LARGEST_CAPACITY = 2 ** 31 - 1;
@@ -114,7 +118,7 @@ export async function writeDefinitions(
   ids: Iterable<number>,
 ): Promise<void> {
   await query({
-    text: `update ${schema}.nodes set schedules = $2 where id = $1`,
+    text: `select ${schema}.let_node_run($1, $2)`,
     values: [node, bitsOf(ids)],
   });
 }

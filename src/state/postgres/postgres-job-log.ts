@@ -26,6 +26,7 @@ import { isLostReply, type Statements } from "./database.js";
 import {
   closeJobs,
   type EndOfJob,
+  insertedIds,
   insertJobs,
   type NewRow,
   presumeEnds,
@@ -85,9 +86,17 @@ export class PostgresJobLog implements JobLog {
     this.#options = options;
     this.#limits = retentionLimits(options);
     this.#starts = new GroupCommit((batch) =>
-      this.#send(batch, (rows) => insertJobs(database.schema, rows, options.node?.())),
+      this.#send(batch, async (rows) => {
+        const [answer] = await database.query(insertJobs(database.schema, rows, options.node?.()));
+        return insertedIds(answer);
+      }),
     );
-    this.#ends = new GroupCommit((batch) => this.#send(batch, (ends) => closeJobs(database.schema, ends)));
+    this.#ends = new GroupCommit((batch) =>
+      this.#send(batch, async (ends) => {
+        const rows = await database.query(closeJobs(database.schema, ends));
+        return new Set(rows.map(({ id }) => id));
+      }),
+    );
   }
 
   async start(job: NewJob): Promise<JobRecord> {
@@ -260,14 +269,15 @@ export class PostgresJobLog implements JobLog {
   /** Whoever names an id first has it; the statement knows only each id once. */
   async #send<Item extends { readonly id: string }>(
     batch: readonly Entry<Item>[],
-    statement: (items: readonly Item[]) => ReturnType<typeof insertJobs>,
+    /** Answers the ids of those that it was done for; `undefined` for all. */
+    write: (items: readonly Item[]) => Promise<ReadonlySet<unknown> | undefined>,
   ): Promise<void> {
     const first = new Map<string, Item>();
-    for (const item of batch.flatMap(({ items }) => items)) if (!first.has(item.id)) first.set(item.id, item);
-    const rows = await this.#options.database.query(statement([...first.values()]));
-    const done = new Set(rows.map(({ id }) => id));
+    for (const { items } of batch)
+      for (const item of items) if (!first.has(item.id)) first.set(item.id, item);
+    const done = await write([...first.values()]);
     for (const entry of batch)
-      entry.answers = entry.items.map((item) => done.has(item.id) && first.get(item.id) === item);
+      entry.answers = entry.items.map((item) => done?.has(item.id) !== false && first.get(item.id) === item);
   }
 
   #removeNowAndThen(started: number): void {

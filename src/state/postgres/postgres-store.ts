@@ -168,7 +168,7 @@ export class PostgresStore implements StateStore {
       const node = this.#node;
       const rows =
         node === undefined ? await this.#writer.read(copies) : await this.#life.define(node, copies);
-      this.#desk.forgetNext();
+      this.#desk.forgetLooks();
       this.#definitions = copies;
       return rows.map(({ state }) => wholeState(state));
     });

@@ -6,7 +6,7 @@ import { claimableMs } from "../claim-rules.js";
 import { numberedJobId } from "../jobs/job-id.js";
 import { PLAN_SOURCES, type PlanSource, type ScheduleState, type StoredClaim } from "../schedule-state.js";
 import type { ScheduleKey } from "../state-store.js";
-import { columnText, textOfColumn } from "./column-text.js";
+import { columnText, DOCUMENT_END, textOfColumn } from "./column-text.js";
 
 /** A schedule as it was read. */
 export interface StateRow extends ScheduleKey {
@@ -57,25 +57,38 @@ export function readRow(row: Fields): StateRow {
 
 /** What no state can be resets this one schedule, and its claim stays fenced by its token. */
 function documentOf(text: unknown): ScheduleFields {
-  return typeof text === "string" ? checkedDocument(JSON.parse(text)) : NO_FIELDS;
+  return typeof text === "string" ? checkedDocument(parsed(text)) : NO_FIELDS;
 }
 
-/** Documents that were told as one text, with commas between them. */
-export function documentsOf(texts: unknown): readonly ScheduleFields[] {
+/** So many documents, told as one text. All are read at once, which takes a fraction of the time that each alone would. */
+export function documentsOf(texts: unknown, count: number): readonly ScheduleFields[] {
   if (typeof texts !== "string") return [];
-  const documents: unknown[] = JSON.parse(`[${texts}]`);
-  return documents.map(checkedDocument);
+  const all = parsed(`[${texts.replaceAll(DOCUMENT_END, ",")}]`);
+  // One that was damaged, also into two, must not harm its neighbours.
+  const isWhole = Array.isArray(all) && all.length === count;
+  return isWhole ? all.map(checkedDocument) : texts.split(DOCUMENT_END).map(documentOf);
 }
 
 function checkedDocument(fields: unknown): ScheduleFields {
   return isFields(fields) && isScheduleFields(fields) ? fields : NO_FIELDS;
 }
 
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Who has a claim is running, unless somebody disabled it meanwhile. */
 export function withClaim(state: ScheduleFields, claim: StoredClaim): ScheduleFields {
-  const status = state.status === "disabled" ? "disabled" : "running";
   // A document that was read just now is nobody else's.
-  return Object.assign(state === NO_FIELDS ? {} : state, { status, claim });
+  const mine: { status?: ScheduleState["status"]; claim?: ScheduleState["claim"] } =
+    state === NO_FIELDS ? {} : state;
+  mine.status = state.status === "disabled" ? "disabled" : "running";
+  mine.claim = claim;
+  return mine;
 }
 
 const SOURCES: ReadonlySet<unknown> = new Set(PLAN_SOURCES);

@@ -1,7 +1,10 @@
 /**
- * The tables, as the first migration makes them. A state is a document, and what is searched for has a column
- * beside it. The document is json and not jsonb, which cannot hold every text: an error may have a zero byte in it.
+ * The tables, as the first migration makes them. A state is a document, and what is searched for has a column beside it.
+ * Documents are texts: jsonb cannot hold every text, such as an error with a zero byte in it, and json would read each again
+ * that was written here just now. They are checked when they are read.
  */
+import { DOCUMENT_END } from "./column-text.js";
+
 export const createTables = (schema: string): string => `
 create table ${schema}.nodes (
   id bigint generated always as identity primary key,
@@ -32,17 +35,16 @@ create table ${schema}.schedules (
   unique (agent, schedule)
 );
 
+-- No column that changes is in an index: a claim and its end then cost no index anything, and leave nothing behind in one.
 create table ${schema}.states (
   id bigint primary key references ${schema}.schedules on delete cascade,
   agent_id bigint not null,
   -- Whether its agent has more schedules than it may have jobs.
   is_limited boolean not null,
-  -- Whether it came due and stands in its agent's line.
-  is_lined boolean not null default false,
   is_disabled boolean not null default false,
   -- Every write makes it one more, and is refused when it is not what was read.
   version bigint not null default 0,
-  -- When it can be claimed; null for never.
+  -- When it can be claimed; null for never. Until it is, it stands in the queue with this time.
   due_at timestamptz,
   -- The slot that is to run next, or the one that is running.
   slot timestamptz,
@@ -55,14 +57,46 @@ create table ${schema}.states (
   claimed_at timestamptz,
   owner bigint,
   lease_until timestamptz,
-  -- Null while it was only defined.
-  state json
-) with (fillfactor = 60);
+  -- Null while it was only defined. Many are told as one text, with this character between them.
+  state text check (strpos(state, '${DOCUMENT_END}') = 0)
+) with (fillfactor = 50);
 
-create index states_queue on ${schema}.states (due_at, id) where token is null and not is_lined;
-create index states_line on ${schema}.states (agent_id, due_at, id) where token is null and is_lined;
-create index states_running on ${schema}.states (agent_id) where token is not null and is_limited;
-create index states_lease on ${schema}.states (lease_until) where lease_until is not null;
+-- What nobody has claimed and will be due. Whoever takes somebody out of it, or moves them, has done so before their state.
+create table ${schema}.queue (
+  due_at timestamptz not null,
+  id bigint not null,
+  -- Its agent, where that has more schedules than it may have jobs.
+  agent_id bigint,
+  -- Whether it came due and stands in its agent's line.
+  is_lined boolean not null default false
+);
+create index queue_due on ${schema}.queue (due_at, id) where not is_lined;
+create index queue_lines on ${schema}.queue (agent_id, due_at, id) where is_lined;
+
+-- The jobs that run of agents with more schedules than they may have jobs.
+create table ${schema}.running (
+  agent_id bigint not null,
+  id bigint not null,
+  primary key (agent_id, id)
+);
+
+-- When to look whether claims have been renewed. Every claim is in one that ends no earlier than its own lease.
+create table ${schema}.leases (
+  id bigint generated always as identity primary key,
+  until timestamptz not null,
+  owner bigint not null,
+  schedules bigint[] not null
+);
+create index leases_until on ${schema}.leases (until);
+-- Not compressed: that would take as long as a claim takes otherwise.
+alter table ${schema}.leases alter column schedules set storage external;
+
+-- When nodes looked and left some of what was due: whatever of theirs was due by then has been seen then.
+create table ${schema}.looks (
+  node bigint not null,
+  at timestamptz not null,
+  primary key (node, at)
+);
 
 -- What somebody who is no node has changed, for the nodes to take account of.
 create table ${schema}.changes (
@@ -97,9 +131,9 @@ create table ${schema}.jobs (
   is_presumed boolean not null default false,
   -- How long it ran; null while it runs, and where nobody saw its end.
   duration_ms double precision,
-  -- What the columns do not say. Null stands for what a job does not have, and is left out.
-  start json not null,
-  "end" json
+  -- What the columns do not say, without what a job does not have. The first has all of a job that was recorded at its end.
+  start text not null,
+  "end" text
 ) with (fillfactor = 70);
 -- Of one agent or schedule the newest are found here as well, without a look at other rows. One index for each of these
 -- would cost every job more than all else that is written of it.

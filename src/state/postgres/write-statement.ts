@@ -1,5 +1,6 @@
 /** The statement that writes changed rows and tells others of it: one, so that all of it is made or nothing. */
 import type { ScheduleState } from "../schedule-state.js";
+import { type Plain, plainArray } from "./column-text.js";
 import type { Database, Query } from "./database.js";
 import { type ChangedRow, changeOf } from "./row-draft.js";
 import { documentText, dueColumn, keyColumns, slotColumn } from "./state-row.js";
@@ -43,17 +44,45 @@ export function writeStatement(
   };
 }
 
-function writeParameters(changed: readonly ChangedRow[]): unknown[] {
+/** Stands for an array in which nothing is said: no source, not disabled, and so on. Most that end together have nothing to say. */
+const NONE = "{}";
+
+/** Each array as its text, in one walk: of a thousand jobs that end together, to let `pg` write them would take as long again. */
+function writeParameters(changed: readonly ChangedRow[]): string[] {
+  const ids: Plain[] = [];
+  const versions: Plain[] = [];
+  const dues: Plain[] = [];
+  const slots: Plain[] = [];
+  const sources: Plain[] = [];
+  const disabled: Plain[] = [];
+  const keptClaims: Plain[] = [];
+  const keptSlots: Plain[] = [];
+  const documents: string[] = [];
+  const unclaimed: Plain[] = [];
+  for (const { row, state, keepsClaim } of changed) {
+    const slot = slotColumn(state);
+    ids.push(row.id);
+    versions.push(row.version);
+    dues.push(dueColumn(state));
+    slots.push(slot);
+    sources.push(state.claim?.source);
+    disabled.push(state.status === "disabled");
+    keptClaims.push(keepsClaim);
+    keptSlots.push(slotColumn(row.state) === slot);
+    documents.push(documentText(state));
+    if (row.state.claim == null) unclaimed.push(row.id);
+  }
   return [
-    changed.map(({ row }) => row.id),
-    changed.map(({ row }) => row.version),
-    changed.map(({ state }) => dueColumn(state)),
-    changed.map(({ state }) => slotColumn(state)),
-    changed.map(({ state }) => state.claim?.source),
-    changed.map(({ state }) => state.status === "disabled"),
-    changed.map(({ keepsClaim }) => keepsClaim),
-    changed.map(({ row, state }) => slotColumn(row.state) === slotColumn(state)),
-    changed.map(({ state }) => documentText(state)).join("\n"),
+    plainArray(ids),
+    plainArray(versions),
+    plainArray(dues),
+    slots.every((slot, index) => slot === dues[index]) ? NONE : plainArray(slots),
+    sources.every((source) => source == null) ? NONE : plainArray(sources),
+    disabled.includes(true) ? plainArray(disabled) : NONE,
+    keptClaims.includes(true) ? plainArray(keptClaims) : NONE,
+    keptSlots.includes(true) ? plainArray(keptSlots) : NONE,
+    documents.join("\n"),
+    plainArray(unclaimed),
   ];
 }
 
