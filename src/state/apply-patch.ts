@@ -16,7 +16,8 @@ export function applyPatch(fields: ScheduleFields, patch: ScheduleStatePatch): S
 function changedFields(fields: ScheduleFields, given: Fields, keys: readonly string[]): ScheduleFields {
   const changed: Record<string, unknown> = {};
   for (const key of Object.keys(fields)) {
-    const value = given[key];
+    // A file may have any key, also one that every object has from birth.
+    const value = Object.hasOwn(given, key) ? given[key] : undefined;
     if (value === undefined) define(changed, key, fields[key]);
     else if (value !== null) define(changed, key, value);
   }
@@ -25,7 +26,6 @@ function changedFields(fields: ScheduleFields, given: Fields, keys: readonly str
   return changed;
 }
 
-/** A file may have any key. */
 function define(fields: Record<string, unknown>, key: string, value: unknown): void {
   if (key === "__proto__")
     Object.defineProperty(fields, key, { value, enumerable: true, writable: true, configurable: true });
