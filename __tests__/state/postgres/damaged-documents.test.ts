@@ -33,13 +33,22 @@ it("is refused as a state what would be taken for two", async () => {
 });
 
 describe("the record of a job that was damaged", () => {
-  it("is left out, and its neighbours are told", async () => {
+  const start = { agent: "a", schedule: "x", trigger: "interval", prompt: "p", started_at: START } as const;
+
+  it("says what is left of it, where that is a job still", async () => {
     const { node, schema } = scene();
     const store = await node();
-    const start = { agent: "a", schedule: "x", trigger: "interval", started_at: START } as const;
+    const { id } = await store.jobs.start(start);
+    await sharedPool().query(`update "${schema}".jobs set start = '{"prompt'`);
+    expect(await store.jobs.get(id)).toMatchObject({ id, agent: "a", trigger: "interval", prompt: null });
+  });
+
+  it("is left out where it is none any more, and its neighbours are told", async () => {
+    const { node, schema } = scene();
+    const store = await node();
     const { id } = await store.jobs.start(start);
     const { id: other } = await store.jobs.start(start);
-    await sharedPool().query(`update "${schema}".jobs set start = '{"trigger' where id = $1`, [id]);
+    await sharedPool().query(`update "${schema}".jobs set trigger = 'whim' where id = $1`, [id]);
     expect(await store.jobs.get(id)).toBeUndefined();
     expect((await store.jobs.list()).map((job) => job.id)).toEqual([other]);
   });

@@ -37,6 +37,16 @@ export function plainArray(values: readonly Plain[]): string {
   return `{${values.map((value) => value ?? "null").join(",")}}`;
 }
 
+/** As `plainArray`; one value where all are the same. In a statement, `shared` tells which each has. */
+export function sharedArray(values: readonly Plain[]): string {
+  const [first] = values;
+  return plainArray(values.every((value) => value === first) ? values.slice(0, 1) : values);
+}
+
+export function shared(parameter: string, column: string): string {
+  return `case when cardinality(${parameter}) = 1 then ${parameter}[1] else ${column} end`;
+}
+
 /** The numbers in an array, as the database writes it; none where there is none. Each as a text first would cost more. */
 export function numbersIn(array: unknown): readonly (number | null)[] {
   if (typeof array !== "string") return [];

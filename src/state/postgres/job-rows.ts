@@ -1,4 +1,4 @@
-/** Jobs as rows: what is asked of the table. Columns are for searching; what a record says is in its two documents. */
+/** Jobs as rows: what is asked of the table. What every job has is in columns, the rest in two documents. */
 import { type Fields, isFields } from "../../fields.js";
 import { isoText, isoTimeMs } from "../../iso-time.js";
 import {
@@ -9,7 +9,16 @@ import {
   type JobStart,
 } from "../jobs/job-log.js";
 import { jobRecord, storedEnd, storedStart } from "../jobs/job-record.js";
-import { columnText, lines, linesOf, type Plain, plainArray, textOfColumn } from "./column-text.js";
+import {
+  columnText,
+  lines,
+  linesOf,
+  type Plain,
+  plainArray,
+  shared,
+  sharedArray,
+  textOfColumn,
+} from "./column-text.js";
 import { ONE_PLAN } from "./claim-functions.js";
 import type { Query } from "./database.js";
 import { msOf } from "./state-row.js";
@@ -23,14 +32,24 @@ export interface NewRow {
 
 /** What makes records, in the database. */
 export const createJobFunctions = (schema: string): string => {
-  const inserting = `insert into ${schema}.jobs (id, agent, schedule, status, node, started_at, duration_ms, start)
-    select j.id, j.agent, j.schedule, j.status, in_node, to_timestamp(j.ms / 1000), j.duration_ms, j.start
-    from unnest(${lines("in_ids")}, ${lines("in_agents")}, ${lines("in_schedules")}, ${lines("in_statuses")}, in_started,
-        in_durations, ${lines("in_starts")}) as j(id, agent, schedule, status, ms, duration_ms, start)`;
+  const time = (parameter: string, column: string): string =>
+    `to_timestamp(${shared(parameter, column)} / 1000)`;
+  const inserting = `insert into ${schema}.jobs
+      (id, agent, schedule, status, node, started_at, trigger, slot, source, attempt, finished_at, duration_ms, start)
+    select j.id, j.agent, j.schedule, ${shared("in_statuses", "j.status")}, in_node, ${time("in_started", "j.started")},
+      ${shared("in_triggers", "j.trigger")}, ${time("in_slots", "j.slot")}, ${shared("in_sources", "j.source")},
+      ${shared("in_attempts", "j.attempt")}, ${time("in_finished", "j.finished")},
+      ${shared("in_durations", "j.duration_ms")}, j.start
+    from unnest(${lines("in_ids")}, ${lines("in_agents")}, ${lines("in_schedules")}, in_statuses, in_started, in_triggers,
+        in_slots, in_sources, in_attempts, in_finished, in_durations, ${lines("in_starts")})
+      as j(id, agent, schedule, status, started, trigger, slot, source, attempt, finished, duration_ms, start)
+    where j.id is not null`;
   return `
 create function ${schema}.insert_jobs(
-  in_ids text, in_agents text, in_schedules text, in_statuses text, in_started double precision[],
-  in_durations double precision[], in_starts text, in_node bigint
+  in_node bigint, in_ids text, in_agents text, in_schedules text, in_starts text,
+  -- One value each, where all have the same.
+  in_statuses text[], in_triggers text[], in_sources text[], in_attempts bigint[], in_started double precision[],
+  in_slots double precision[], in_finished double precision[], in_durations double precision[]
 ) returns text[] language plpgsql ${ONE_PLAN} as $$
 declare
   v_made text[];
@@ -48,33 +67,46 @@ end $$;
 
 /** Makes records in this order; answers the ids of those that were not taken, or `null` when none was. */
 export function insertJobs(schema: string, rows: readonly NewRow[], node: string | undefined): Query {
+  const values = insertParameters(rows, node);
+  const places = values.map((_, index) => `$${index + 1}`);
   return {
     name: `${schema}.insert_jobs`,
-    text: `select ${schema}.insert_jobs($1, $2, $3, $4, $5, $6, $7, $8) as ids`,
-    values: [...insertParameters(rows), node ?? null],
+    text: `select ${schema}.insert_jobs(${places.join(", ")}) as ids`,
+    values,
   };
 }
 
 /** In one walk: thousands may end together. */
-function insertParameters(rows: readonly NewRow[]): string[] {
+export function insertParameters(rows: readonly NewRow[], node: string | undefined): (string | null)[] {
   const ids: string[] = [];
   const agents: string[] = [];
   const schedules: (string | null)[] = [];
-  const statuses: string[] = [];
+  const starts: (string | null)[] = [];
+  const statuses: Plain[] = [];
+  const triggers: Plain[] = [];
+  const sources: Plain[] = [];
+  const attempts: Plain[] = [];
   const started: Plain[] = [];
+  const slots: Plain[] = [];
+  const finished: Plain[] = [];
   const durations: Plain[] = [];
-  const starts: string[] = [];
   for (const { id, start, end } of rows) {
     ids.push(id);
     agents.push(columnText(start.agent));
     schedules.push(start.schedule === null ? null : columnText(start.schedule));
-    statuses.push(end?.status ?? "running");
-    started.push(isoTimeMs(start.started_at));
-    durations.push(end?.duration_ms);
     starts.push(startText(start, end));
+    statuses.push(end?.status ?? "running");
+    triggers.push(start.trigger);
+    sources.push(start.source);
+    attempts.push(start.attempt);
+    started.push(isoTimeMs(start.started_at));
+    slots.push(isoTimeMs(start.slot));
+    finished.push(isoTimeMs(end?.finished_at));
+    durations.push(end?.duration_ms);
   }
-  const names = [ids, agents, schedules, statuses].map(linesOf);
-  return [...names, plainArray(started), plainArray(durations), linesOf(starts)];
+  const texts = [ids, agents, schedules, starts].map(linesOf);
+  const values = [statuses, triggers, sources, attempts, started, slots, finished, durations];
+  return [node ?? null, ...texts, ...values.map(sharedArray)];
 }
 
 /** The ids that were not taken; `undefined` when none was. */
@@ -110,46 +142,50 @@ function endJobs(
   const sorted = ends.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   return {
     name: `${schema}.${name}`,
-    text: `update ${schema}.jobs j set status = e.status, duration_ms = e.duration_ms, "end" = e."end",
-        is_presumed = ${isPresumed}
-      from unnest(${lines("$1")}, ${lines("$2")}, $3::double precision[], ${lines("$4")})
-        as e(id, status, duration_ms, "end")
+    text: `update ${schema}.jobs j set status = e.status, finished_at = to_timestamp(e.finished / 1000),
+        duration_ms = e.duration_ms, "end" = e."end", is_presumed = ${isPresumed}
+      from unnest(${lines("$1")}, ${lines("$2")}, $3::double precision[], $4::double precision[], ${lines("$5")})
+        as e(id, status, finished, duration_ms, "end")
       where j.id = e.id and ${which} returning j.id`,
     values: [
       linesOf(sorted.map(({ id }) => id)),
       linesOf(sorted.map(({ end }) => end.status)),
+      plainArray(sorted.map(({ end }) => isoTimeMs(end.finished_at))),
       plainArray(sorted.map(({ end }) => end.duration_ms)),
       linesOf(sorted.map(({ end }) => endText(end))),
     ],
   };
 }
 
-/** What the columns do not say of a start, and of an end with it. JSON leaves out what is `undefined`. */
-function startText(start: JobStart, end: JobEnd | undefined): string {
-  return JSON.stringify({
-    trigger: start.trigger,
-    slot: start.slot ?? undefined,
-    source: start.source ?? undefined,
-    attempt: start.attempt,
-    prompt: start.prompt ?? undefined,
-    work_item: end?.work_item ?? start.work_item ?? undefined,
-    finished_at: end?.finished_at,
-    error: end?.error ?? undefined,
-    summary: end?.summary ?? undefined,
-    exit_code: end?.exit_code ?? undefined,
-    response_body: end?.response_body ?? undefined,
+/** What the columns do not say of a start, and of an end with it; `null` for nothing, as most jobs have it. */
+function startText({ prompt, work_item }: JobStart, end: JobEnd | undefined): string | null {
+  // The quick way for thousands that end together.
+  if (prompt === null && work_item === null && (end === undefined || isPlain(end))) return null;
+  return end === undefined ? detailsText({ prompt, work_item }) : endText(end, prompt, work_item);
+}
+
+function isPlain({ error, summary, exit_code, response_body, work_item }: JobEnd): boolean {
+  return (error ?? summary ?? exit_code ?? response_body ?? work_item ?? null) === null;
+}
+
+function endText(
+  { error, summary, exit_code, response_body, work_item }: JobEnd,
+  prompt: string | null = null,
+  itemAtStart: unknown = null,
+): string | null {
+  return detailsText({
+    prompt,
+    work_item: work_item ?? itemAtStart,
+    error,
+    summary,
+    exit_code,
+    response_body,
   });
 }
 
-function endText({ finished_at, error, summary, exit_code, response_body, work_item }: JobEnd): string {
-  return JSON.stringify({
-    finished_at,
-    error: error ?? undefined,
-    summary: summary ?? undefined,
-    exit_code: exit_code ?? undefined,
-    response_body: response_body ?? undefined,
-    work_item: work_item ?? undefined,
-  });
+function detailsText(details: Fields): string | null {
+  const said = Object.entries(details).filter(([, value]) => value !== null);
+  return said.length === 0 ? null : JSON.stringify(Object.fromEntries(said));
 }
 
 /** Those that run, as far as their records tell, and were opened by nodes that have shown no life for a whole lease. */
@@ -163,7 +199,9 @@ export function selectOrphans(schema: string, leaseNow: string | null): Query {
   };
 }
 
-const RECORD = `id, agent, schedule, status, date_part('epoch', started_at) * 1000 as started, duration_ms, start, "end"`;
+const msColumn = (column: string): string => `date_part('epoch', ${column}) * 1000 as ${column}_ms`;
+const RECORD = `id, agent, schedule, status, trigger, source, attempt, duration_ms, start, "end",
+  ${["started_at", "slot", "finished_at"].map(msColumn).join(", ")}`;
 
 export function selectJob(schema: string, id: string): Query {
   return {
@@ -193,19 +231,28 @@ export function selectJobs(schema: string, filter: JobFilter): Query {
 
 /** `undefined` where the row tells of no job. */
 export function readJob(row: Fields): JobRecord | undefined {
-  const { id, agent, schedule, status, duration_ms } = row;
+  const { id, agent, schedule, status, trigger, source, duration_ms } = row;
   const details = fieldsOf(row["start"]);
   const start = storedStart({
     ...details,
     id,
     agent: textOfColumn(String(agent)),
     schedule: typeof schedule === "string" ? textOfColumn(schedule) : null,
-    started_at: isoText(new Date(msOf(row["started"]) ?? 0)),
+    trigger,
+    slot: timeOf(row["slot_ms"]),
+    source,
+    attempt: Number(row["attempt"]),
+    started_at: timeOf(row["started_at_ms"]),
   });
   if (start === undefined) return undefined;
   const ended = row["end"] === null ? details : fieldsOf(row["end"]);
-  const end = status === "running" ? undefined : storedEnd({ ...ended, status, duration_ms });
+  const finished_at = timeOf(row["finished_at_ms"]);
+  const end = status === "running" ? undefined : storedEnd({ ...ended, status, finished_at, duration_ms });
   return jobRecord(start, end);
+}
+
+function timeOf(ms: unknown): string | null {
+  return ms === null ? null : isoText(new Date(msOf(ms) ?? 0));
 }
 
 /** None, where it was damaged. */

@@ -129,10 +129,16 @@ create table ${schema}.jobs (
   started_at timestamptz not null,
   -- Whether somebody closed it who found its node gone, and did not see how it ended.
   is_presumed boolean not null default false,
+  trigger text not null,
+  -- The due time it ran for, and why it was planned for that time.
+  slot timestamptz,
+  source text,
+  attempt bigint not null,
+  finished_at timestamptz,
   -- How long it ran; null while it runs, and where nobody saw its end.
   duration_ms double precision,
-  -- What the columns do not say, without what a job does not have. The first has all of a job that was recorded at its end.
-  start text not null,
+  -- What few jobs have. The first has all of a job that was recorded at its end.
+  start text,
   "end" text
 ) with (fillfactor = 70);
 -- Of one agent or schedule the newest are found here as well, without a look at other rows. One index for each of these
