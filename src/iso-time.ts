@@ -28,6 +28,16 @@ export function isoTimeMs(text: unknown): number | undefined {
   return new Date(date).toISOString().startsWith(date) ? ms : undefined;
 }
 
+/** As `isoTimeMs`, of what `isoText` writes: `undefined` for a time in another notation, or a rare one. */
+export function plainTimeMs(text: unknown): number | undefined {
+  if (
+    typeof text !== "string" ||
+    (text !== formerRead.text && text !== latestRead.text && !CERTAIN.test(text))
+  )
+    return undefined;
+  return isoTimeMs(text);
+}
+
 /** The same time as `isoText` writes it; `undefined` for what is none. */
 export function normalTime(text: unknown): string | undefined {
   if (typeof text === "string" && CERTAIN.test(text)) return text;
@@ -52,11 +62,15 @@ const PLACES = 1021;
 
 /** What `toISOString` writes, for a fraction of the cost when that was asked of the same time not long ago. */
 export function isoText(at: Date): string {
-  const ms = at.getTime();
+  return isoTextOfMs(at.getTime());
+}
+
+/** The same of milliseconds since 1970. */
+export function isoTextOfMs(ms: number): string {
   const place = Math.abs(ms) % PLACES;
   const known = written[place];
   if (known?.ms === ms) return known.text;
-  const text = at.toISOString();
+  const text = new Date(ms).toISOString();
   written[place] = { ms, text };
   return text;
 }

@@ -5,7 +5,8 @@ import type { ScheduleState, StoredClaim } from "../schedule-state.js";
 import type { Claim, ClaimRefusal, ScheduleKey, SkippedSlot } from "../state-store.js";
 import { wholeState } from "../whole-state.js";
 import { numbersIn } from "./column-text.js";
-import { documentsOf, msOf, type StateRow, storedClaim, withClaim } from "./state-row.js";
+import { documentsOf } from "./state-document.js";
+import { msOf, type StateRow, storedClaim, withClaim } from "./state-row.js";
 
 export interface ClaimAnswer {
   /** The oldest slot first. */

@@ -30,10 +30,11 @@ export interface NewRow {
   readonly end?: JobEnd | undefined;
 }
 
+const time = (parameter: string, column: string): string =>
+  `to_timestamp(${shared(parameter, column)} / 1000)`;
+
 /** What makes records, in the database. */
 export const createJobFunctions = (schema: string): string => {
-  const time = (parameter: string, column: string): string =>
-    `to_timestamp(${shared(parameter, column)} / 1000)`;
   const inserting = `insert into ${schema}.jobs
       (id, agent, schedule, status, node, started_at, trigger, slot, source, attempt, finished_at, duration_ms, start)
     select j.id, j.agent, j.schedule, ${shared("in_statuses", "j.status")}, in_node, ${time("in_started", "j.started")},

@@ -1,12 +1,13 @@
-/** A schedule's row and the state it stands for, there and back. Documents are checked: others may write to the table too. */
-import { type Fields, isFields } from "../../fields.js";
+/** A schedule's row and the state it stands for, there and back; the text of that is state-document.ts's. */
+import type { Fields } from "../../fields.js";
 import { isoText, isoTimeMs } from "../../iso-time.js";
-import { isScheduleFields, NO_FIELDS, type ScheduleFields } from "../check-schedule.js";
+import { NO_FIELDS, type ScheduleFields } from "../check-schedule.js";
 import { claimableMs } from "../claim-rules.js";
 import { numberedJobId } from "../jobs/job-id.js";
 import { PLAN_SOURCES, type PlanSource, type ScheduleState, type StoredClaim } from "../schedule-state.js";
 import type { ScheduleKey } from "../state-store.js";
-import { columnText, DOCUMENT_END, textOfColumn } from "./column-text.js";
+import { columnText, textOfColumn } from "./column-text.js";
+import { documentOf } from "./state-document.js";
 
 /** A schedule as it was read. */
 export interface StateRow extends ScheduleKey {
@@ -55,32 +56,6 @@ export function readRow(row: Fields): StateRow {
   };
 }
 
-/** What no state can be resets this one schedule, and its claim stays fenced by its token. */
-function documentOf(text: unknown): ScheduleFields {
-  return typeof text === "string" ? checkedDocument(parsed(text)) : NO_FIELDS;
-}
-
-/** So many documents, told as one text. All are read at once, which takes a fraction of the time that each alone would. */
-export function documentsOf(texts: unknown, count: number): readonly ScheduleFields[] {
-  if (typeof texts !== "string") return [];
-  const all = parsed(`[${texts.replaceAll(DOCUMENT_END, ",")}]`);
-  // One that was damaged, also into two, must not harm its neighbours.
-  const isWhole = Array.isArray(all) && all.length === count;
-  return isWhole ? all.map(checkedDocument) : texts.split(DOCUMENT_END).map(documentOf);
-}
-
-function checkedDocument(fields: unknown): ScheduleFields {
-  return isFields(fields) && isScheduleFields(fields) ? fields : NO_FIELDS;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Who has a claim is running, unless somebody disabled it meanwhile. */
 export function withClaim(state: ScheduleFields, claim: StoredClaim): ScheduleFields {
   // A document that was read just now is nobody else's.
@@ -106,15 +81,6 @@ export function storedClaim(token: string, slot: Date, claimedAt: Date, source: 
     source: isPlanSource(source) ? source : null,
     claimed_at: isoText(claimedAt),
   };
-}
-
-/** What a row holds of a state: its claim has columns of its own, which say that it is running. */
-export function documentText(state: Partial<ScheduleState>): string {
-  // What has none, as most have that are written, needs no copy without it.
-  if (state.claim === undefined) return JSON.stringify(state);
-  const { claim, ...document } = state;
-  const isRunning = claim !== null && document.status === "running";
-  return JSON.stringify(isRunning ? Object.assign(document, { status: "idle" }) : document);
 }
 
 /** When a row is due that has this state; `null` for never. */

@@ -3,7 +3,8 @@ import type { ScheduleState } from "../schedule-state.js";
 import { type Plain, plainArray } from "./column-text.js";
 import type { Database, Query } from "./database.js";
 import { type ChangedRow, changeOf } from "./row-draft.js";
-import { documentText, dueColumn, keyColumns, slotColumn } from "./state-row.js";
+import { documentText } from "./state-document.js";
+import { dueColumn, keyColumns, slotColumn } from "./state-row.js";
 
 /** What others hear of a change: nothing, that there was one, or what it has changed, so that they plan by it. */
 export type News = "none" | "wake" | readonly (keyof ScheduleState)[];

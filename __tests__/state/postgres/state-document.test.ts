@@ -1,0 +1,95 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isoText } from "../../../src/iso-time.js";
+import type { ScheduleFields } from "../../../src/state/check-schedule.js";
+import { PLAN_SOURCES } from "../../../src/state/schedule-state.js";
+import { DOCUMENT_END } from "../../../src/state/postgres/column-text.js";
+import { documentOf, documentsOf, documentText } from "../../../src/state/postgres/state-document.js";
+
+const AT = "2026-03-01T09:00:00.000Z";
+const LATER = "2026-03-01T09:05:00.000Z";
+
+const time = fc.oneof(
+  fc
+    .date({ noInvalidDate: true, min: new Date("0000-01-01"), max: new Date("9999-12-31T23:59:59.999Z") })
+    .map(isoText),
+  fc.constantFrom(AT, "2026-03-01T10:00:00+01:00", "2028-02-29T00:00:00.000Z", "2026-03-01T09:00Z"),
+);
+const state: fc.Arbitrary<ScheduleFields> = fc.record(
+  {
+    status: fc.constantFrom("idle", "disabled"),
+    last_run_at: time,
+    last_started_at: time,
+    last_completed_at: time,
+    next_run_at: time,
+    next_run_source: fc.constantFrom(...PLAN_SOURCES),
+    failure_count: fc.nat(),
+    last_error: fc.string({ unit: "binary" }),
+    paused_until: time,
+    hint: fc.record({ expires_at: time }),
+    from_tomorrow: fc.jsonValue(),
+  },
+  { requiredKeys: ["status"] },
+);
+
+describe("the document of a state", () => {
+  it("tells the same state when it is read", () => {
+    fc.assert(
+      fc.property(state, (given) => {
+        expect(documentOf(documentText(given))).toEqual(given);
+      }),
+    );
+  });
+
+  it("can stand among others, in a text of many and in one of lines", () => {
+    fc.assert(
+      fc.property(fc.array(state), (given) => {
+        const texts = given.map(documentText);
+        expect(texts.join("")).not.toMatch(/[\n\0\u001e]/);
+        expect(given.length === 0 ? [] : documentsOf(texts.join(DOCUMENT_END), given.length)).toEqual(given);
+      }),
+    );
+  });
+
+  it("is short for what nearly every state has", () => {
+    const plain = {
+      status: "idle",
+      last_run_at: AT,
+      last_started_at: AT,
+      last_completed_at: LATER,
+      failure_count: 0,
+    } as const;
+    expect(documentText(plain)).toBe('{"r":1772355600000,"c":1772355900000,"f":0}');
+  });
+
+  it("says nothing of a claim, nor that it runs", () => {
+    const claim = { token: "1", job_id: "job-2026-03-01-000001", slot: AT };
+    expect(documentText({ status: "running", claim })).toBe("{}");
+    expect(documentText({ status: "disabled", claim })).toBe('{"t":"disabled"}');
+  });
+
+  it.each([
+    [
+      '{"status":"disabled","last_run_at":"2026-03-01T09:00:00Z"}',
+      { status: "disabled", last_run_at: "2026-03-01T09:00:00Z" },
+    ],
+    [`{"last_started_at":"${AT}","last_run_at":"${LATER}"}`, { last_started_at: AT, last_run_at: LATER }],
+    ['{"__proto__":{"f":1}}', JSON.parse('{"__proto__":{"f":1}}')],
+  ])("may have keys under their own names: %s", (text, expected) => {
+    expect(documentOf(text)).toMatchObject(expected);
+  });
+
+  it.each([
+    '{"r":1e300}',
+    '{"r":0.5}',
+    '{"c":"2026"}',
+    '{"n":253402300800000}',
+    '{"w":"whim"}',
+    '{"f":-1}',
+    '{"t":"asleep"}',
+    '{"f":1,"hint":{}}',
+    '{"last_run_at":"yesterday"}',
+  ])("resets the state where it says what cannot be: %s", (text) => {
+    expect(documentOf(text)).toEqual({});
+  });
+});
