@@ -4,6 +4,7 @@
  * share the store, the record comes second: another may have the slot, which only the store knows.
  */
 import { GroupCommit } from "../state/group-commit.js";
+import type { EndedJobRecord } from "../state/jobs/job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "../state/schedule-state.js";
 import type { ClaimEnd } from "../state/state-store.js";
 import type { ClaimKeeper } from "./claim-keeper.js";
@@ -65,8 +66,10 @@ export class EndedJobs {
 
   /** Whether the other part of its end is under way. */
   #isFollowed(job: EndedJob): boolean {
-    if (this.#isShared && job.isCompleted) void this.#closings.add(job);
-    return !this.#isShared || job.isCompleted;
+    if (!this.#isShared) return true;
+    if (!job.isCompleted || job.isRecorded) return false;
+    void this.#closings.add(job);
+    return true;
   }
 
   async #writeAlone(job: EndedJob): Promise<void> {
@@ -104,6 +107,7 @@ export class EndedJobs {
     const isShared = this.#isShared;
     jobs.forEach((job, index) => {
       if (isShared && areHeld[index] !== true) job.supersede();
+      else if (ends[index]?.isRecorded === true) job.running.isOpened = job.isRecorded = true;
       job.isCompleted = true;
       this.#options.onCompleted(job.running);
     });
@@ -131,13 +135,18 @@ export class EndedJobs {
   }
 }
 
-/** The end of a job's claim, decided on the state as it is when it is written. Keeps only what is to be told of it. */
+/**
+ * The end of a job's claim, decided on the state as it is when it is written, with its record if that was never opened.
+ * Keeps only what is to be told of it.
+ */
 class JobCompletion implements ClaimEnd, PlanNews {
   readonly job: EndedJob;
   readonly claim: EndedJob["claim"];
   readonly change: (state: ScheduleState) => ScheduleStatePatch;
   plan: PlanNews["plan"] = undefined;
   problem: PlanNews["problem"] = undefined;
+  /** Whether its record was written as well. */
+  isRecorded = false;
 
   constructor(job: EndedJob, planner: Planner) {
     const { claim, running, finishedAt, outcome } = job;
@@ -155,5 +164,14 @@ class JobCompletion implements ClaimEnd, PlanNews {
       this.problem = problem;
       return patch;
     };
+  }
+
+  get record(): EndedJobRecord | undefined {
+    const { isOpened, opening } = this.job.running;
+    return isOpened === undefined && opening === undefined ? this.job.record : undefined;
+  }
+
+  noteRecorded(): void {
+    this.isRecorded = true;
   }
 }

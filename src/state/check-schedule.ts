@@ -118,16 +118,30 @@ export function isScheduleFields(fields: Fields): fields is ScheduleFields {
  * a mistake must not reach the file.
  */
 export function checkedPatch(patch: ScheduleStatePatch): ScheduleStatePatch {
-  const given: unknown = patch;
-  if (!isMap(given)) throw invalidState(`Invalid state: ${quote(given)} is not a map of keys and values.`);
+  const given = requireMap(patch);
   const copy: Record<string, unknown> = {};
   for (const key of Object.keys(given)) {
     const value = given[key];
-    const problem = problemOfChange(key, value);
-    if (problem !== undefined) throw invalidState(`Invalid state: ${problem}.`);
+    requireChange(key, value);
     copy[key] = isFields(value) ? structuredClone(value) : value;
   }
   return copy;
+}
+
+/** As `checkedPatch`, for what is written at once and needs no copy. */
+export function requirePatch(patch: ScheduleStatePatch): void {
+  const given = requireMap(patch);
+  for (const key of Object.keys(given)) requireChange(key, given[key]);
+}
+
+function requireMap(given: unknown): Fields {
+  if (isMap(given)) return given;
+  throw invalidState(`Invalid state: ${quote(given)} is not a map of keys and values.`);
+}
+
+function requireChange(key: string, value: unknown): void {
+  const problem = problemOfChange(key, value);
+  if (problem !== undefined) throw invalidState(`Invalid state: ${problem}.`);
 }
 
 function problemOfChange(key: string, value: unknown): string | undefined {

@@ -3,7 +3,7 @@
  * A store knows due times, capacity and claims; when a schedule is due next is planned by its user.
  */
 import type { Clock } from "../clock.js";
-import type { JobLog } from "./jobs/job-log.js";
+import type { EndedJobRecord, JobLog } from "./jobs/job-log.js";
 import type { PlanSource, ScheduleState, ScheduleStatePatch } from "./schedule-state.js";
 
 export interface ScheduleKey {
@@ -54,6 +54,12 @@ export type ScheduleDecision = (state: ScheduleState, index: number) => Schedule
 export interface ClaimEnd {
   readonly claim: ClaimToken;
   readonly change: ScheduleChange;
+  /**
+   * The record of its job, where that is still to be made: `completeAll` of a store that has both in one place writes it
+   * with the end, of a claim that is held, and calls `noteRecorded`. Others leave it to the job log's callers.
+   */
+  readonly record?: EndedJobRecord | undefined;
+  noteRecorded?(): void;
 }
 
 /** Why a schedule is not claimed, in the order in which it is asked. */

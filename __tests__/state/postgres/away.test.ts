@@ -224,6 +224,8 @@ describe("a job that was cut off", () => {
     expect(record?.error).toMatch(/^interrupted: its claim could not be renewed for \d+ ms/);
     await until(() => starts.length > 1);
     expect(await outsider.read(LONG)).toMatchObject({ interrupted_count: 1 });
+    // The job comes first, and then its record.
+    await until(async () => (await outsider.jobs.list({ status: "running" })).length > 0);
     expect(await outsider.jobs.list({ status: "running" })).toMatchObject([{ source: "catch-up" }]);
   });
 });

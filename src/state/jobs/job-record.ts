@@ -4,11 +4,12 @@
  */
 import { type Fields, isFields } from "../../fields.js";
 import { quote } from "../../errors.js";
-import { isoText, isoTimeMs, normalTime } from "../../iso-time.js";
+import { isoText, isoTimeMs, normalTime, plainTimeMs } from "../../iso-time.js";
 import { invalidState, StateError } from "../errors.js";
 import { PLAN_SOURCES } from "../schedule-state.js";
 import { dayInJobId } from "./job-id.js";
 import type {
+  EndedJobRecord,
   JobEnd,
   JobEndStatus,
   JobFilter,
@@ -130,6 +131,29 @@ export function newEnd(outcome: JobOutcomeRecord, finishedAt: Date): JobEnd {
   } catch (error) {
     throw refused("end", error);
   }
+}
+
+/** Whether a record is already as a log would have it, with nothing in it that is another's to change: most are. */
+export function isPlainRecord(job: EndedJobRecord): boolean {
+  return (
+    job.work_item === null &&
+    job.response_body === null &&
+    jobId.read(job.id) !== undefined &&
+    text.read(job.agent) !== undefined &&
+    optionalText.read(job.schedule) !== undefined &&
+    triggerRule.read(job.trigger) !== undefined &&
+    (job.slot === null || plainTimeMs(job.slot) !== undefined) &&
+    (job.source === null || sourceRule.read(job.source) !== undefined) &&
+    attemptRule.read(job.attempt) !== undefined &&
+    optionalText.read(job.prompt) !== undefined &&
+    plainTimeMs(job.started_at) !== undefined &&
+    endStatus.read(job.status) !== undefined &&
+    plainTimeMs(job.finished_at) !== undefined &&
+    duration.read(job.duration_ms) !== undefined &&
+    optionalText.read(job.error) !== undefined &&
+    optionalText.read(job.summary) !== undefined &&
+    exitCode.read(job.exit_code) !== undefined
+  );
 }
 
 /** What a caller gave, as nobody has checked it yet. */

@@ -1,42 +1,75 @@
 /** What ends claims: their outcome, their being given back, or the end of their lease. Each looks at its token first. */
-import { checkedPatch } from "../check-schedule.js";
+import { requirePatch } from "../check-schedule.js";
 import { givenBack, interruption } from "../claim-rules.js";
-import type { PatchRule, StateDraft, StateOperation } from "../state-operation.js";
+import type { PatchRule, StateDraft } from "../state-operation.js";
 import type { ScheduleStatePatch } from "../schedule-state.js";
 import type { ClaimEnd, ClaimToken } from "../state-store.js";
 import { wholeState } from "../whole-state.js";
+import type { NewRow } from "./job-rows.js";
 import type { RowDraft } from "./row-draft.js";
 import type { StateRow } from "./state-row.js";
+import type { RowOperation } from "./state-writer.js";
 
 /** Ends those of the claims that are held; all of them or, where one cannot be decided, none. */
-export class EndClaims implements StateOperation {
+export class EndClaims implements RowOperation {
   readonly #ends: readonly ClaimEnd[];
+  readonly #rows: readonly (NewRow | undefined)[];
   readonly #toWrite: PatchRule;
   readonly #wasEnded: (token: string) => boolean;
   #areHeld: readonly boolean[] = [];
+  /** Those that the draft has ended and that are to be recorded, and their records. */
+  #recorded: ClaimEnd[] = [];
+  #records: NewRow[] = [];
   #failure: { readonly error: unknown } | undefined;
 
-  /** `wasEnded`: whether a claim was ended by us already, although nobody was told. */
-  constructor(ends: readonly ClaimEnd[], toWrite: PatchRule, wasEnded: (token: string) => boolean) {
+  /**
+   * `rows`: the record of each end, where that is to be made too. `wasEnded`: whether a claim was ended by us already,
+   * although nobody was told.
+   */
+  constructor(
+    ends: readonly ClaimEnd[],
+    rows: readonly (NewRow | undefined)[],
+    { toWrite, wasEnded }: { readonly toWrite: PatchRule; readonly wasEnded: (token: string) => boolean },
+  ) {
     this.#ends = ends;
+    this.#rows = rows;
     this.#toWrite = toWrite;
     this.#wasEnded = wasEnded;
   }
 
   apply(draft: StateDraft): void {
     this.#failure = undefined;
+    this.#recorded = [];
+    this.#records = [];
     const ended = new Set<string>();
     try {
       // A draft takes nothing back: all are decided before the first is made.
       const patches = this.#ends.map((end) => this.#patchOf(draft, end, ended));
-      this.#areHeld = this.#ends.map(({ claim }, index) => {
+      this.#areHeld = this.#ends.map((end, index) => {
         const patch = patches[index];
-        if (patch !== undefined) draft.patch(claim, patch);
-        return patch !== undefined || this.#wasEnded(claim.token);
+        if (patch === undefined) return this.#wasEnded(end.claim.token);
+        draft.patch(end.claim, patch);
+        this.#record(end, this.#rows[index]);
+        return true;
       });
     } catch (error) {
       this.#failure = { error };
     }
+  }
+
+  get records(): readonly NewRow[] {
+    return this.#records;
+  }
+
+  noteRecorded(ids: ReadonlySet<unknown> | undefined): void {
+    for (const [index, end] of this.#recorded.entries())
+      if (ids?.has(this.#records[index]?.id) !== false) end.noteRecorded?.();
+  }
+
+  #record(end: ClaimEnd, row: NewRow | undefined): void {
+    if (row === undefined) return;
+    this.#recorded.push(end);
+    this.#records.push(row);
   }
 
   /** Of each claim whether it was held. Throws what went wrong with one of them. */
@@ -54,7 +87,8 @@ export class EndClaims implements StateOperation {
     if (state.claim?.token !== claim.token || ended.has(claim.token)) return undefined;
     ended.add(claim.token);
     const decided = typeof change === "function" ? change(wholeState(state)) : change;
-    return this.#toWrite(state, checkedPatch(decided));
+    requirePatch(decided);
+    return this.#toWrite(state, decided);
   }
 }
 
@@ -63,7 +97,7 @@ export interface LostClaim extends ClaimToken {
 }
 
 /** Ends claims that nobody will end: those of others as interrupted, our own as given back. */
-export class EndLost implements StateOperation {
+export class EndLost implements RowOperation {
   readonly #rows: readonly StateRow[];
   readonly #isOwn: (row: StateRow) => boolean;
   readonly #now: () => Date;

@@ -20,7 +20,7 @@ import {
   type NamedOutcome,
   type NewJob,
 } from "../jobs/job-log.js";
-import { durationBetween, instantOr, jobRecord, newEnd, newStart } from "../jobs/job-record.js";
+import { durationBetween, instantOr, isPlainRecord, jobRecord, newEnd, newStart } from "../jobs/job-record.js";
 import { retentionLimits, type RetentionLimits } from "../jobs/job-retention.js";
 import { isLostReply, type Statements } from "./database.js";
 import {
@@ -121,13 +121,18 @@ export class PostgresJobLog implements JobLog {
   }
 
   async recordAll(jobs: readonly EndedJobRecord[]): Promise<readonly boolean[]> {
-    return this.#insert(
-      jobs.map((job) => ({
-        id: job.id,
-        start: this.#startOf(job),
-        end: newEnd(job, new Date(job.finished_at)),
-      })),
-    );
+    return this.#insert(jobs.map((job) => this.rowOf(job)));
+  }
+
+  /** For who makes it together with something else. Throws a StateError with code INVALID_STATE for what is no record. */
+  rowOf(job: EndedJobRecord): NewRow {
+    if (isPlainRecord(job)) return { id: job.id, start: job, end: job };
+    return { id: job.id, start: this.#startOf(job), end: newEnd(job, new Date(job.finished_at)) };
+  }
+
+  /** To be told of records that were made elsewhere. */
+  noteMade(count: number): void {
+    this.#removeNowAndThen(count);
   }
 
   async finish(id: string, outcome: JobOutcomeRecord): Promise<boolean> {

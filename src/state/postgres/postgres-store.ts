@@ -10,6 +10,7 @@ import { completion, givenBack } from "../claim-rules.js";
 import { invalidState, StateError } from "../errors.js";
 import { leaseLength } from "../lease-length.js";
 import { OutsideListeners } from "../outside-listeners.js";
+import type { EndedJobRecord } from "../jobs/job-log.js";
 import { SCHEDULE_KEYS, type ScheduleState } from "../schedule-state.js";
 import { ChangeOperation, checkedChange, decisionBy, type PatchRule } from "../state-operation.js";
 import type {
@@ -35,6 +36,7 @@ import { readStates } from "./fleet-rows.js";
 import { Heartbeat } from "./heartbeat.js";
 import { requireReadCommitted } from "./isolation.js";
 import { takeListeningPlace } from "./listening-places.js";
+import type { NewRow } from "./job-rows.js";
 import { migrateDatabase } from "./migrate.js";
 import { checkedNodeName, signOff } from "./node.js";
 import { NodeLife } from "./node-life.js";
@@ -271,14 +273,28 @@ export class PostgresStore implements StateStore {
   }
 
   async #endAll(ends: readonly ClaimEnd[], toWrite: PatchRule): Promise<readonly boolean[]> {
-    const checked = ends.map(({ claim, change }) => ({ claim, change: checkedChange(change) }));
+    // What decides is asked when it is written; a patch may be another by then.
+    const checked = ends.map((end) =>
+      typeof end.change === "function" ? end : { ...end, change: checkedChange(end.change) },
+    );
+    const rows = ends.map(({ record }) => this.#rowOf(record));
     this.#requireNode();
     if (checked.length === 0) return [];
-    const operation = new EndClaims(checked, toWrite, this.#writer.wasEnded);
+    const operation = new EndClaims(checked, rows, { toWrite, wasEnded: this.#writer.wasEnded });
     await this.#writer.commit({ keys: checked.map(({ claim }) => claim), operation, news: "none" });
     const areHeld = operation.requireDone();
+    this.jobs.noteMade(operation.records.length);
     this.#desk.noteEnded(checked.map(({ claim }) => claim));
     return areHeld;
+  }
+
+  /** What is no record is left to the job log, which says what is wrong with it: it must not keep the claim from ending. */
+  #rowOf(record: EndedJobRecord | undefined): NewRow | undefined {
+    try {
+      return record && this.jobs.rowOf(record);
+    } catch {
+      return undefined;
+    }
   }
 
   /** When nothing is being claimed or written. */

@@ -12,37 +12,41 @@ import { DOCUMENT_END } from "./column-text.js";
 /** How a key with a letter is written and read; `undefined` for what cannot be, and stands under its own name then. */
 interface ShortKey {
   readonly letter: string;
+  /** What stands before the value. */
+  readonly prefix: string;
   write(value: unknown): string | undefined;
   read(written: unknown): unknown;
 }
 
+const beginning = (letter: string): Pick<ShortKey, "letter" | "prefix"> => ({
+  letter,
+  prefix: `,"${letter}":`,
+});
 const wordOf = (letter: string, words: readonly string[]): ShortKey => {
-  const known: ReadonlySet<unknown> = new Set(words);
+  const known: ReadonlyMap<unknown, string> = new Map(words.map((word) => [word, `"${word}"`]));
   return {
-    letter,
-    write: (value) => (known.has(value) ? `"${String(value)}"` : undefined),
+    ...beginning(letter),
+    write: (value) => known.get(value),
     read: (written) => (known.has(written) ? written : undefined),
   };
 };
 /** The first and the last moment that four digits of a year can say. */
 const [FIRST_MS, LAST_MS] = [-62_167_219_200_000, 253_402_300_799_999];
 const timeOf = (letter: string): ShortKey => ({
-  letter,
+  ...beginning(letter),
   write: (value) => plainTimeMs(value)?.toString(),
   read: (written) =>
     typeof written === "number" && written >= FIRST_MS && written <= LAST_MS && Number.isInteger(written)
       ? isoTextOfMs(written)
       : undefined,
 });
-const countOf = (letter: string): ShortKey => {
-  const isCount = (value: unknown): value is number =>
-    typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
-  return {
-    letter,
-    write: (value) => (isCount(value) ? value.toString() : undefined),
-    read: (written) => (isCount(written) ? written : undefined),
-  };
-};
+const isCount = (value: unknown): value is number =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+const countOf = (letter: string): ShortKey => ({
+  ...beginning(letter),
+  write: (value) => (isCount(value) ? value.toString() : undefined),
+  read: (written) => (isCount(written) ? written : undefined),
+});
 
 const SHORT_KEYS: ReadonlyMap<string, ShortKey> = new Map(
   Object.entries({
@@ -59,11 +63,11 @@ const LONG_KEYS: ReadonlyMap<string, readonly [name: string, key: ShortKey]> = n
   Array.from(SHORT_KEYS, ([name, key]) => [key.letter, [name, key]]),
 );
 /** A state that never started although it ran: both are the start of the latest run, unless somebody wrote otherwise. */
-const NEVER_STARTED = '"s":null';
+const NEVER_STARTED = ',"s":null';
 
 /** What a row holds of a state. The claim has columns of its own, which say that it is running; who is idle need not say so. */
 export function documentText(state: ScheduleFields): string {
-  const pieces: string[] = [];
+  let text = "";
   for (const name of Object.keys(state)) {
     const value = state[name];
     const key = SHORT_KEYS.get(name);
@@ -71,14 +75,11 @@ export function documentText(state: ScheduleFields): string {
     if (name === "status" && (value === "idle" || (value === "running" && state.claim != null))) continue;
     if (name === "last_started_at" && value === state.last_run_at) continue;
     const written = key?.write(value);
-    pieces.push(
-      key === undefined || written === undefined
-        ? `${JSON.stringify(name)}:${JSON.stringify(value)}`
-        : `"${key.letter}":${written}`,
-    );
+    if (key === undefined || written === undefined) text += `,${JSON.stringify(name)}:${JSON.stringify(value)}`;
+    else text += key.prefix + written;
   }
-  if (state.last_started_at == null && state.last_run_at != null) pieces.push(NEVER_STARTED);
-  return `{${pieces.join(",")}}`;
+  if (state.last_started_at == null && state.last_run_at != null) text += NEVER_STARTED;
+  return `{${text.slice(1)}}`;
 }
 
 /** The state that a text stands for. What is none resets this one schedule, and its claim stays fenced by its token. */

@@ -3,22 +3,32 @@
  * decided: rows are written only if they are still what was read, else all is decided again.
  */
 import { quote } from "../../errors.js";
+import type { Fields } from "../../fields.js";
 import { ScheduleMap } from "../schedule-map.js";
 import type { StateDraft } from "../state-operation.js";
 import type { ScheduleKey } from "../state-store.js";
 import { Turns } from "../../turns.js";
 import { StateError } from "../errors.js";
 import { type Database, isConflict, isLostReply } from "./database.js";
+import { insertedIds, type NewRow } from "./job-rows.js";
 import { type ChangedRow, RowDraft } from "./row-draft.js";
 import { SentWrites } from "./sent-writes.js";
 import { dueColumn, keyColumns, noRow, readRow, ROW_COLUMNS, type StateRow } from "./state-row.js";
-import { type News, writeStatement } from "./write-statement.js";
+import { type News, type StateWrite, writeStatement } from "./write-statement.js";
 
 export interface StateTask {
   readonly keys: readonly ScheduleKey[];
-  /** May be asked again, on another draft. */
-  readonly operation: { apply(draft: StateDraft & Pick<RowDraft, "versionOf">): void };
+  readonly operation: RowOperation;
   readonly news: News;
+}
+
+export interface RowOperation {
+  /** May be asked again, on another draft. */
+  apply(draft: StateDraft & Pick<RowDraft, "versionOf">): void;
+  /** The records of jobs that are to be made together with what it applied. */
+  readonly records?: readonly NewRow[] | undefined;
+  /** Hears that they were made: all, or only those with these ids. */
+  noteRecorded?(ids: ReadonlySet<unknown> | undefined): void;
 }
 
 interface Batch {
@@ -166,8 +176,12 @@ export class StateWriter {
         continue;
       }
       if (changed.length === 0) return;
-      const isWritten = await this.#try(changed, newsOf(tasks), sent);
-      if (isWritten) return this.#noteWritten(changed);
+      const records = tasks.flatMap(({ operation }) => operation.records ?? []);
+      const answer = await this.#try({ changed, news: newsOf(tasks), records }, sent);
+      if (answer?.["is_written"] === true) {
+        for (const { operation } of tasks) operation.noteRecorded?.(insertedIds(answer));
+        return this.#noteWritten(changed);
+      }
       for (const key of keys) this.#known.delete(key);
       if (tries >= MOST_TRIES) throw tooOftenError(keys, tries);
       // In this order: what is carried out after the look has changed what was read, and is refused then.
@@ -176,14 +190,18 @@ export class StateWriter {
     }
   }
 
-  /** `false`: a row has changed since it was read, or nobody knows. */
-  async #try(changed: readonly ChangedRow[], news: News, sent: SentWrites): Promise<boolean> {
+  /** Without an answer, or one that it is not written: a row has changed since it was read, or nobody knows. */
+  async #try(write: Omit<StateWrite, "receipt" | "node">, sent: SentWrites): Promise<Fields | undefined> {
+    const { database, node, timeoutMs } = this.#options;
+    const receipt = sent.next(write.changed);
     try {
-      return await this.#send(changed, news, sent.next(changed));
+      const statement = writeStatement(database, { ...write, receipt, node: node() });
+      const [answer] = await database.query({ ...statement, timeoutMs });
+      return answer;
     } catch (error) {
       if (isLostReply(error)) sent.isUncertain = true;
       else if (!isConflict(error)) throw error;
-      return false;
+      return undefined;
     }
   }
 
@@ -235,14 +253,6 @@ export class StateWriter {
         this.#known.set(row, { ...row, state, version: row.version + 1 });
       else this.#known.delete(row);
     }
-  }
-
-  /** `false` when a row has changed since it was read. */
-  async #send(changed: readonly ChangedRow[], news: News, receipt: string): Promise<boolean> {
-    const { database, node, timeoutMs } = this.#options;
-    const statement = writeStatement(database, { changed, news, receipt, node: node() });
-    const [answer] = await database.query({ ...statement, timeoutMs });
-    return answer?.["is_written"] === true;
   }
 }
 

@@ -1,7 +1,8 @@
-/** The statement that writes changed rows and tells others of it: one, so that all of it is made or nothing. */
+/** The statement that writes changed rows, records jobs and tells others of it: one, so that all of it is made or nothing. */
 import type { ScheduleState } from "../schedule-state.js";
 import { type Plain, plainArray } from "./column-text.js";
 import type { Database, Query } from "./database.js";
+import { insertParameters, type NewRow } from "./job-rows.js";
 import { type ChangedRow, changeOf } from "./row-draft.js";
 import { documentText } from "./state-document.js";
 import { dueColumn, keyColumns, slotColumn } from "./state-row.js";
@@ -11,6 +12,8 @@ export type News = "none" | "wake" | readonly (keyof ScheduleState)[];
 
 export interface StateWrite {
   readonly changed: readonly ChangedRow[];
+  /** Of jobs whose ends these are. */
+  readonly records: readonly NewRow[];
   readonly news: News;
   /** What is left behind when it was carried out. */
   readonly receipt: string;
@@ -20,10 +23,13 @@ export interface StateWrite {
 
 const byId = (a: ChangedRow, b: ChangedRow): number => Number(a.row.id) - Number(b.row.id);
 
-/** Answers `is_written`: not when a row has changed since it was read. */
+/**
+ * Answers `is_written`: not when a row has changed since it was read; and `ids`, those of the records that were made where
+ * not all of them were.
+ */
 export function writeStatement(
   { schema, schemaName }: Pick<Database, "schema" | "schemaName">,
-  { changed, news, receipt, node = "" }: StateWrite,
+  { changed, records, news, receipt, node }: StateWrite,
 ): Query {
   const values: unknown[] = [];
   const call = (name: string, parameters: readonly unknown[]): string => {
@@ -33,14 +39,18 @@ export function writeStatement(
   };
   // In one order everywhere, so that no two wait for each other.
   const writing = call(`${schema}.write_states`, [...writeParameters(changed.toSorted(byId)), receipt]);
-  const telling: string[] = [];
-  if (typeof news !== "string") telling.push(call(`${schema}.tell_change`, tellParameters(changed, news)));
-  if (news !== "none") telling.push(call("pg_notify", [schemaName, news === "wake" ? node : ""]));
-  const told = telling.map((part) => `, case when w.is_written then ${part} end`);
+  const parts: string[] = [];
+  if (records.length > 0)
+    parts.push(`${call(`${schema}.insert_jobs`, insertParameters(records, node))} end as ids`);
+  if (typeof news !== "string")
+    parts.push(`${call(`${schema}.tell_change`, tellParameters(changed, news))} end`);
+  if (news !== "none")
+    parts.push(`${call("pg_notify", [schemaName, news === "wake" ? (node ?? "") : ""])} end`);
+  const others = parts.map((part) => `, case when w.is_written then ${part}`);
   return {
-    name: `${schema}.write ${typeof news} ${news === "none"}`,
+    name: `${schema}.write ${typeof news} ${news === "none"} ${records.length > 0}`,
     // Apart, so that it is carried out first.
-    text: `select w.is_written${told.join("")} from (select ${writing} as is_written offset 0) as w`,
+    text: `select w.is_written${others.join("")} from (select ${writing} as is_written offset 0) as w`,
     values,
   };
 }
