@@ -131,3 +131,50 @@ describe("a slot that is dropped", () => {
     expect(dropSlot(input, { last_missed_at: START }).plan).toBeUndefined();
   });
 });
+
+describe("the end of a job whose schedule only others plan", () => {
+  const slot = "2026-03-01T00:00:00.000Z";
+  const theirs = { next_run_at: "2026-03-01T00:20:00.000Z", next_run_source: "baseline-cron" } as const;
+  const claim = { token: "1", job_id: "job", slot, source: "manual" } as const;
+  const ended = { startedAt: new Date(START), completedAt: NOW };
+  const concludedHere = (state: Partial<ScheduleState>, job: Partial<EndedJob> = {}): Conclusion =>
+    concludeJob(
+      { now: NOW, schedule: { type: "webhook" }, state, random: () => 0, isPlannedByOthers: true },
+      { ...ended, ...job },
+    );
+
+  it("leaves their plan as it is", () => {
+    expect(concludedHere({ ...theirs, claim })).toMatchObject({
+      patch: { ...theirs, last_completed_at: NOW_ISO },
+      plan: { nextRunAt: new Date(theirs.next_run_at), source: theirs.next_run_source },
+    });
+  });
+
+  it("leaves also one for the time at which it was started by hand", () => {
+    const state = { next_run_at: slot, next_run_source: "baseline-cron", claim } as const;
+    expect(concludedHere(state).patch).toMatchObject({ next_run_at: slot, next_run_source: "baseline-cron" });
+  });
+
+  it("leaves none when its slot was what was planned", () => {
+    const state = {
+      next_run_at: slot,
+      next_run_source: "catch-up",
+      claim: { ...claim, source: "catch-up" },
+    } as const;
+    expect(concludedHere(state)).toMatchObject({
+      patch: { next_run_at: null, next_run_source: null },
+      plan: undefined,
+    });
+  });
+
+  it("leaves none where there is none", () => {
+    expect(concludedHere({ claim }).patch).toMatchObject({ next_run_at: null, next_run_source: null });
+  });
+
+  it("is due at once when it was cut off", () => {
+    expect(concludedHere({ ...theirs, claim }, { isInterrupted: true, error: "away" }).patch).toMatchObject({
+      next_run_at: NOW_ISO,
+      next_run_source: "catch-up",
+    });
+  });
+});

@@ -243,7 +243,7 @@ export class SharedGuarantees implements JobWitness, StateWitness {
     this.#replaced.clear();
   }
 
-  /** What could run, and that somebody knows who is there and untroubled, waits for one check at most. */
+  /** What could run, and that somebody runs by itself who is there and untroubled, waits for one check at most. */
   #checkPrompt(): void {
     const world = this.#world;
     const { mirror, nodes } = this.#options;
@@ -265,7 +265,8 @@ export class SharedGuarantees implements JobWitness, StateWitness {
       for (const node of nodes()) {
         const seenMs = Math.max(sinceMs, this.#steadyMs(node), world.lastRosterMs);
         if (scheduleIn(node.fleet, key) === undefined || world.nowMs - seenMs <= world.checkMs) continue;
-        if (node.booted.view.definitions.some((known) => nameOf(known) === name))
+        const definition = node.booted.view.definitions.find((known) => nameOf(known) === name);
+        if (definition !== undefined && definition.isAutomatic !== false)
           world.fail("what may run runs within a check", `${name} is due since ${nextRun}, on ${node.name}`);
       }
     }

@@ -1,8 +1,10 @@
 /** Why a schedule runs when it does, or what keeps it from running, in words. Pure. */
 import { isoTimeMs } from "../iso-time.js";
 import type { AgentSchedule } from "../scheduler/agent.js";
+import { isAskedFor } from "../scheduler/claim-verdict.js";
 import { NO_END } from "../scheduler/conclusion.js";
 import { cronExpression } from "../scheduler/schedule.js";
+import { isAutomatic } from "../scheduler/schedule-check.js";
 import { isAhead } from "../state/claim-rules.js";
 import type { ScheduleState } from "../state/schedule-state.js";
 import type { AgentLoad, FleetSchedule } from "./fleet.js";
@@ -41,8 +43,12 @@ export function pausedUntil({ paused_until }: ScheduleState, now: Date): Date | 
 export function nextRunOf(schedule: FleetSchedule, now: Date): Date | undefined {
   const standing = standingOf(schedule, now);
   if (standing === "running" || standing === "disabled" || isPausedForEver(schedule.state)) return undefined;
-  if (schedule.origin === "state-only" && schedule.state.next_run_at == null) return undefined;
-  const ms = isoTimeMs(schedule.state.next_run_at);
+  const { definition, state } = schedule;
+  if (schedule.origin === "state-only" && state.next_run_at == null) return undefined;
+  // What others who share the state have planned, or did when it was another schedule.
+  const isOthers = definition !== undefined && !isAutomatic(definition);
+  if (isOthers && !isAskedFor(state.next_run_source ?? undefined)) return undefined;
+  const ms = isoTimeMs(state.next_run_at);
   return ms === undefined ? undefined : new Date(ms);
 }
 

@@ -1,5 +1,5 @@
 /** What is written when a job has ended: its outcome, then the plan that follows from it. Pure. */
-import { isoText } from "../iso-time.js";
+import { isoText, isoTimeMs } from "../iso-time.js";
 import type { Random } from "../random.js";
 import { interruption } from "../state/claim-rules.js";
 import type { ScheduleState, ScheduleStatePatch } from "../state/schedule-state.js";
@@ -27,6 +27,8 @@ export interface PlanningInput {
   readonly schedule: Schedule | undefined;
   readonly state: Partial<ScheduleState>;
   readonly random: Random;
+  /** Whether the plan is that of others who share the store, because the schedule is started by hand only here. */
+  readonly isPlannedByOthers?: boolean | undefined;
 }
 
 export interface EndedJob extends JobOutcome {
@@ -62,7 +64,8 @@ function concludeCutOff(input: PlanningInput, { error }: EndedJob): Conclusion {
 
 /** A slot that is used up or dropped, with the changes that come with it: it is not planned again for the same reason. */
 export function dropSlot(input: PlanningInput, changes: ScheduleStatePatch): Conclusion {
-  return planAfter(input, withPlan(changes, undefined));
+  const left = input.isPlannedByOthers === true ? unusedPlan(input.state) : undefined;
+  return planAfter(input, withPlan(changes, left));
 }
 
 /** A slot that is dropped because its agent was busy: the next one counts from it, or it would be due again at once. */
@@ -84,11 +87,27 @@ export function planAfter(input: PlanningInput, changes: ScheduleStatePatch): Co
   }
 }
 
-function planned({ now, schedule, state, random }: PlanningInput, changes: ScheduleStatePatch): Conclusion {
+function planned(input: PlanningInput, changes: ScheduleStatePatch): Conclusion {
+  const { now, schedule, state, random } = input;
   const after: Partial<ScheduleState> = Object.assign({}, state, changes);
+  if (input.isPlannedByOthers === true) return { patch: changes, plan: planIn(after) };
   const isPlanned = schedule !== undefined && after.status !== "disabled";
   const plan = isPlanned ? planNextRun({ now, schedule, state: after, random }) : undefined;
   return { patch: withPlan(changes, plan), plan };
+}
+
+/** The plan that is there, unless its slot is the one that is used up: that of the claim, or without one, its own. */
+function unusedPlan(state: Partial<ScheduleState>): Plan | undefined {
+  const { claim } = state;
+  const plan = planIn(state);
+  if (claim == null || plan === undefined) return undefined;
+  const isUsedUp = isoTimeMs(claim.slot) === plan.nextRunAt.getTime() && claim.source === plan.source;
+  return isUsedUp ? undefined : plan;
+}
+
+function planIn({ next_run_at, next_run_source: source }: Partial<ScheduleState>): Plan | undefined {
+  const atMs = isoTimeMs(next_run_at);
+  return atMs === undefined || source == null ? undefined : { nextRunAt: new Date(atMs), source };
 }
 
 export function planPatch(plan: Plan | undefined): ScheduleStatePatch {

@@ -20,6 +20,7 @@ import { GoneSchedules } from "./gone-schedules.js";
 import type { Plan } from "./governor.js";
 import type { Roster } from "./roster.js";
 import { isAutomatic } from "./schedule-check.js";
+import type { Schedule } from "./schedule.js";
 import { type PlanWrite, PlanWrites } from "./plan-writes.js";
 import { nameOf, type SchedulerContext } from "./scheduler-context.js";
 
@@ -67,7 +68,7 @@ export class Planner {
       if (state !== undefined) this.#tellWhyNot(key, state);
     }
     await Promise.all([
-      store.isShared === true ? this.#leave(gone, before) : this.#unplanAll(gone),
+      this.#isShared ? this.#leave(gone, before) : this.#unplanAll(gone),
       this.#adoptTogether(definitions),
     ]);
   }
@@ -94,9 +95,11 @@ export class Planner {
       dropped = undefined;
       const dueMs = this.#dueMs(after);
       const isPaused = (isoTimeMs(after.paused_until) ?? -Infinity) > this.#context.clock.now().getTime();
-      if (after.claim != null || (dueMs !== undefined && !isPaused)) return changes;
+      const input = this.input(key, current);
+      const isLeft = after.claim != null || input.isPlannedByOthers === true;
+      if (isLeft || (dueMs !== undefined && !isPaused)) return changes;
       if (dueMs !== undefined) dropped = new Date(dueMs);
-      conclusion = planAfter(this.input(key, current), changes);
+      conclusion = planAfter(input, changes);
       return conclusion.patch;
     });
     if (dropped !== undefined) this.skip(key, "paused", dropped);
@@ -106,9 +109,12 @@ export class Planner {
 
   /** Takes account of what somebody else wrote into the state. */
   async noteOutside(changes: readonly OutsideChange[]): Promise<void> {
-    const known = changes.filter(
-      (change) => this.#context.roster.find(change) !== undefined && change.keys.some(isPlannedBy),
-    );
+    const known = changes.filter((change) => {
+      const schedule = this.#context.roster.find(change)?.schedule;
+      if (schedule === undefined) return false;
+      const { keys } = change;
+      return this.#isPlannedByOthers(schedule) ? keys.includes("next_run_at") : keys.some(isPlannedBy);
+    });
     await this.#writes.writeAll(
       known.map(({ agent, schedule, keys }) => {
         const key = { agent, schedule };
@@ -154,7 +160,8 @@ export class Planner {
   input(key: ScheduleKey, state: ScheduleState): PlanningInput {
     const { clock, roster, random } = this.#context;
     const schedule = roster.find(key)?.schedule ?? this.#gone.find(key);
-    return { now: clock.now(), schedule, state, random };
+    const isPlannedByOthers = schedule !== undefined && this.#isPlannedByOthers(schedule);
+    return { now: clock.now(), schedule, state, random, isPlannedByOthers };
   }
 
   tell(key: ScheduleKey, { plan, problem }: PlanNews): void {
@@ -213,9 +220,21 @@ export class Planner {
 
   /** The plan to go by from now on; `undefined` when the one in the state stays, or is made when its job ends. */
   #adopted(key: ScheduleKey, state: ScheduleState): Conclusion | undefined {
-    const { now, schedule, random } = this.input(key, state);
-    if (state.claim != null || schedule === undefined) return undefined;
+    const { now, schedule, random, isPlannedByOthers } = this.input(key, state);
+    if (schedule === undefined || isPlannedByOthers === true) return undefined;
+    // Whose job runs may be one who has it by hand only, and leaves at its end the plan that is there.
+    const isPlannedAtEnd = !this.#isShared || state.next_run_at != null;
+    if (state.claim != null && isPlannedAtEnd) return undefined;
     return adoptPlan({ now, schedule, state, random });
+  }
+
+  /** One that is started by hand only here may be run at its times by others who share the store. */
+  #isPlannedByOthers(schedule: Schedule): boolean {
+    return this.#isShared && !isAutomatic(schedule);
+  }
+
+  get #isShared(): boolean {
+    return this.#context.store.isShared === true;
   }
 
   /** The plan is not ours alone: what may be claimed here the store knows by its definition. */

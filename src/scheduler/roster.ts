@@ -4,6 +4,7 @@ import { isName, LONGEST_NAME } from "../state/check-schedule.js";
 import type { ScheduleDefinition, ScheduleKey } from "../state/state-store.js";
 import { type Agent, type AgentSchedule, capacityOf } from "./agent.js";
 import { SchedulerError } from "./errors.js";
+import { isAutomatic } from "./schedule-check.js";
 import { validateSchedule } from "./schedule.js";
 
 /** What holds for every schedule that says nothing else. */
@@ -71,8 +72,14 @@ export class Roster {
     for (const agent of this.#agents.values()) {
       const refused = this.#refused.get(agent.name);
       const maxConcurrent = capacityOf(agent);
-      for (const schedule of Object.keys(agent.schedules ?? {}))
-        if (refused?.has(schedule) !== true) definitions.push({ agent: agent.name, schedule, maxConcurrent });
+      for (const [name, schedule] of Object.entries(agent.schedules ?? {}))
+        if (refused?.has(name) !== true)
+          definitions.push({
+            agent: agent.name,
+            schedule: name,
+            maxConcurrent,
+            isAutomatic: isAutomatic(schedule),
+          });
     }
     return definitions;
   }

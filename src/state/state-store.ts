@@ -18,6 +18,11 @@ export interface ScheduleDefinition extends ScheduleKey {
    * @default 1
    */
   readonly maxConcurrent?: number | undefined;
+  /**
+   * Whether it runs at its times. `false`: it is claimed by hand, and where others share the store, its times are theirs.
+   * @default true
+   */
+  readonly isAutomatic?: boolean | undefined;
 }
 
 /** What tells a claim from all others. */

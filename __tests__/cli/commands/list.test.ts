@@ -125,6 +125,16 @@ describe("rota list", () => {
     expect(await whyOf(new Scene(), name)).toBe(why);
   });
 
+  it.each([
+    ["baseline-cron", null],
+    ["manual", "2026-03-01T12:05:00.000Z"],
+  ] as const)("shows a next run of a webhook that is planned as %s: %s", async (source, shown) => {
+    const scene = new Scene();
+    await scene.state("inbox/hook", { next_run_at: "2026-03-01T12:05:00Z", next_run_source: source });
+    await scene.run("list", "inbox", "--json");
+    expect(JSON.parse(scene.out)).toMatchObject([{ schedule: "hook", next_run_at: shown }]);
+  });
+
   it("shows what is only in the state when asked to", async () => {
     const scene = new Scene();
     await scene.state("gone/once", { last_run_at: NOW });

@@ -8,6 +8,7 @@ import { sharedPool } from "./schema.js";
 
 const X = { agent: "a", schedule: "x" };
 const every = (interval: string): AgentSchedule => ({ type: "interval", interval });
+const WEBHOOK: AgentSchedule = { type: "webhook" };
 
 interface Node {
   readonly scheduler: Scheduler;
@@ -148,5 +149,88 @@ describe("a schedule that two schedulers define differently", { timeout: 60_000 
     expect(settled - before).toBeLessThanOrEqual(3);
     for (let round = 0; round < 5; round++) for (const each of [one, two]) await each.passed();
     expect(await version()).toBe(settled);
+  });
+});
+
+describe("a schedule that waits for requests on one of two schedulers", { timeout: 60_000 }, () => {
+  /** The first has it as a webhook, the second runs it every so often. */
+  async function hookAnd(
+    interval: string,
+    jobs?: "short" | "long",
+  ): Promise<Stage & { hook: Node; timer: Node }> {
+    const set = stage();
+    const [hook, timer] = [set.node(jobs), set.node()];
+    await hook.scheduler.start([hook.agent(WEBHOOK)]);
+    await timer.scheduler.start([timer.agent(every(interval))]);
+    return { ...set, hook, timer };
+  }
+
+  /** One that is planned for an hour from now, and how. */
+  async function planned({ state }: Stage): Promise<Partial<ScheduleState>> {
+    await until(async () => (await state()).next_run_source === "baseline-interval");
+    const { next_run_at, next_run_source } = await state();
+    return { next_run_at, next_run_source };
+  }
+
+  it("is run by the other, each time", async () => {
+    const { hook, timer } = await hookAnd("1s");
+    await until(() => timer.counts.started > 2);
+    expect(hook.counts.started).toBe(0);
+  });
+
+  it("keeps the plan of the other when the first starts or is reloaded", async () => {
+    const set = await hookAnd("1h");
+    const plan = await planned(set);
+    const late = set.node();
+    await late.scheduler.start([late.agent(WEBHOOK)]);
+    set.hook.scheduler.setAgents([set.hook.agent({ type: "chat" })]);
+    for (const each of [late, set.hook]) await each.passed();
+    expect(await set.state()).toMatchObject(plan);
+  });
+
+  it("keeps the plan of the other when a job by hand ends", async () => {
+    const set = await hookAnd("1h");
+    const plan = await planned(set);
+    await set.hook.scheduler.trigger("a", "x");
+    await until(async () => set.hook.counts.started > 0 && (await set.state()).claim == null);
+    expect(await set.state()).toMatchObject(plan);
+  });
+
+  it("is planned by one that starts while a job by hand runs", async () => {
+    const { node, state } = stage();
+    const [hook, timer] = [node("long"), node()];
+    await hook.scheduler.start([hook.agent(WEBHOOK)]);
+    await hook.scheduler.trigger("a", "x");
+    await timer.scheduler.start([timer.agent(every("1h"))]);
+    hook.end();
+    await until(async () => (await state()).next_run_source === "baseline-interval");
+    expect(timer.counts.started).toBe(1);
+  });
+
+  it("is planned by the other when it is enabled or resumed here", async () => {
+    const set = await hookAnd("1h");
+    await planned(set);
+    await set.hook.scheduler.disable("a", "x");
+    expect((await set.state()).next_run_at).toBeNull();
+    await set.hook.scheduler.enable("a", "x");
+    await planned(set);
+    await set.timer.scheduler.pause("a", "x");
+    expect((await set.state()).next_run_source).toBe("paused");
+    await set.hook.scheduler.resume("a", "x");
+    await planned(set);
+  });
+
+  it("is planned by the other when somebody changes its state", async () => {
+    const set = await hookAnd("1h");
+    await planned(set);
+    await set.changeFromOutside({ failure_count: 1 });
+    await until(async () => {
+      const { last_completed_at, next_run_at } = await set.state();
+      return Date.parse(next_run_at ?? "") - Date.parse(last_completed_at ?? "") === 2 * 3_600_000;
+    });
+    await set.changeFromOutside({ status: "disabled" });
+    await set.changeFromOutside({ status: "idle" });
+    for (const each of [set.hook, set.timer]) await each.passed();
+    expect((await set.state()).next_run_source).toBe("baseline-interval");
   });
 });

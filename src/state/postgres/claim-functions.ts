@@ -26,11 +26,21 @@ const added = (list: string, column: string): string => `${list} || array_agg(${
 const addedDocuments = (list: string): string =>
   `nullif(concat_ws('${DOCUMENT_END}', ${list}, string_agg(coalesce(r.state, '{}'), '${DOCUMENT_END}')), '')`;
 
-/** Whether a node runs schedule or place `q`: it may be known to others only. */
+/** Whether a node runs schedule or place `q` at its times: it may be known to others only. */
 export const MINE = "case when q.id < v_size then get_bit(v_mine, q.id) = 1 else false end";
+/** Whether it may claim the place when that is due: of what it has by hand, what was asked for and nobody else would run. */
+const claimable = (schema: string): string => `
+  case when ${MINE} then true when q.id >= v_by_hand_size then false when get_bit(v_by_hand, q.id) = 0 then false
+    else ${schema}.is_left_to_hand(q.id) end`;
+export const MINE_VARIABLES = `
+  v_mine bytea;
+  v_size bigint;
+  v_by_hand bytea;
+  v_by_hand_size bigint;`;
 /** Unpacks what it may run. Joined to nothing, so that this is done once and not for every row. */
 export const learnMine = (schema: string, node: string): string => `
-  select n.schedules || ''::bytea, 8 * length(n.schedules)::bigint into v_mine, v_size
+  select n.schedules || ''::bytea, 8 * length(n.schedules)::bigint, n.by_hand || ''::bytea, 8 * length(n.by_hand)::bigint
+    into v_mine, v_size, v_by_hand, v_by_hand_size
     from ${schema}.nodes n where n.id = ${node};`;
 
 /** How many more jobs agent `a` may have. Whoever asks has locked it, so that nobody else claims meanwhile. */
@@ -74,9 +84,7 @@ create function ${schema}.claim_due(
 declare
   v_now timestamptz := coalesce(in_now, ${NOW});
   v_lease_now timestamptz := coalesce(in_lease_now, clock_timestamp());
-  v_left integer := in_limit;
-  v_mine bytea;
-  v_size bigint;
+  v_left integer := in_limit;${MINE_VARIABLES}
   v_tids tid[];
   v_is_limited boolean;
   v_waiting tid[];
@@ -105,7 +113,7 @@ begin
     -- Whom another is claiming or changing right now is passed over. At first no more than can be claimed: others look too.
     select array_agg(f.tid), coalesce(bool_or(f.agent_id is not null), false) into v_tids, v_is_limited from (
       select q.ctid as tid, q.agent_id from ${schema}.queue q
-      where not q.is_lined and q.due_at <= v_now and ${MINE}
+      where not q.is_lined and q.due_at <= v_now and ${claimable(schema)}
       order by q.due_at, q.id limit case when i = 1 then v_left else greatest(v_left, 100) end for update of q skip locked) as f;
     if exists (select from ${schema}.queue q where q.is_lined) then
       select v_tids || array_agg(w.tid), v_is_limited or count(*) > 0 into v_tids, v_is_limited from (
@@ -113,7 +121,7 @@ begin
           select a.id, ${freeOf(schema)} as free from lined join ${schema}.agents a on a.id = lined.agent_id
         ) as line, lateral (
           select q.ctid as tid from ${schema}.queue q
-          where q.agent_id = line.id and q.is_lined and q.due_at <= v_now and ${MINE}
+          where q.agent_id = line.id and q.is_lined and q.due_at <= v_now and ${claimable(schema)}
           order by q.due_at, q.id limit least(line.free, v_left) for update of q skip locked
         ) as w where line.free > 0;
     end if;
@@ -215,21 +223,28 @@ begin
   return null;
 end $$;
 
+-- Whether a schedule is due because somebody asked for it, and no node would run it at its times. Apart, so that what is
+-- hardly ever asked makes no statement look dear.
+create function ${schema}.is_left_to_hand(in_id bigint) returns boolean language plpgsql stable cost 1 ${ONE_PLAN} as $$
+begin
+  return (select s.source is not null from ${schema}.states s where s.id = in_id) and not exists (
+    select from ${schema}.nodes n
+    where case when in_id < 8 * length(n.schedules)::bigint then get_bit(n.schedules, in_id) = 1 else false end);
+end $$;
+
 create function ${schema}.next_due(in_node bigint, in_left timestamptz, in_looked timestamptz) returns timestamptz language plpgsql stable ${ONE_PLAN} as $$
-declare
-  v_mine bytea;
-  v_size bigint;
+declare ${MINE_VARIABLES}
   v_due timestamptz;
 begin
   ${learnMine(schema, "in_node")}
   select least(
     (select q.due_at from ${schema}.queue q
-      where not q.is_lined and q.due_at > coalesce(in_left, '-infinity') and ${MINE}
+      where not q.is_lined and q.due_at > coalesce(in_left, '-infinity') and ${claimable(schema)}
       order by q.due_at, q.id limit 1),
     (${linedAgents(schema)}
       select min(q.due_at) from lined join ${schema}.agents a on a.id = lined.agent_id
         join ${schema}.queue q on q.agent_id = a.id and q.is_lined
-      where ${freeOf(schema)} > 0 and q.due_at > coalesce(in_looked, '-infinity') and ${MINE})) into v_due;
+      where ${freeOf(schema)} > 0 and q.due_at > coalesce(in_looked, '-infinity') and ${claimable(schema)})) into v_due;
   return v_due;
 end $$;
 `;

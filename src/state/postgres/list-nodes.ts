@@ -19,17 +19,17 @@ export interface NodeRecord {
 }
 
 export interface NodeFilter {
-  /** Only those that may run this schedule. */
+  /** Only those that may run this schedule, if only by hand. */
   readonly key?: ScheduleKey | undefined;
   /** What their signs of life are counted by. @default the database's clock */
   readonly leaseNow?: string | null | undefined;
 }
 
-/** Whether node n has said that it may run schedule s. */
-const MAY_RUN =
-  "case when s.id < 8 * length(n.schedules)::bigint then get_bit(n.schedules, s.id) = 1 else false end";
+/** Whether node n has said of schedule s that it runs it at its times, or starts it by hand. */
+const has = (bits: "schedules" | "by_hand"): string =>
+  `case when s.id < 8 * length(n.${bits})::bigint then get_bit(n.${bits}, s.id) = 1 else false end`;
 
-/** The schedules that are due at a time and that no node may run which gives signs of life. */
+/** The schedules that are due at a time and that no node runs at their times which gives signs of life. */
 export async function listOrphans(
   { schema, query }: Statements,
   now: Date,
@@ -38,7 +38,7 @@ export async function listOrphans(
   const rows = await query({
     text: `select s.agent, s.schedule from ${schema}.schedules s join ${schema}.states t on t.id = s.id
       where t.token is null and t.due_at <= $1 and not exists (select from ${schema}.nodes n
-        where n.seen_at >= coalesce($2, clock_timestamp()) - n.lease and ${MAY_RUN})`,
+        where n.seen_at >= coalesce($2, clock_timestamp()) - n.lease and ${has("schedules")})`,
     values: [isoText(now), leaseNow],
   });
   return rows.map(({ agent, schedule }) => ({
@@ -61,7 +61,7 @@ export async function listNodes(
           where s.lease_until is not null and s.id = any(array(select unnest(l.schedules) from ${schema}.leases l))
           group by s.owner) as c on c.owner = n.id
       where $2::text is null or exists (select from ${schema}.schedules s where s.agent = $2 and s.schedule = $3
-        and ${MAY_RUN})
+        and (${has("schedules")} or ${has("by_hand")}))
       order by n.started_at, n.id`,
     values: [
       leaseNow,

@@ -2,14 +2,12 @@
  * What nodes have seen due and left for want of room, in the database. Looks are remembered as long as they stand for what
  * the node may run; when that changes, what it saw is written to each slot.
  */
-import { learnMine, MINE, ONE_PLAN } from "./claim-functions.js";
+import { learnMine, MINE, MINE_VARIABLES, ONE_PLAN } from "./claim-functions.js";
 
 export const createLookFunctions = (schema: string): string => `
 -- Marks those that the node has seen due and left, where nobody has seen them earlier.
 create function ${schema}.note_seen(in_node bigint, in_ids bigint[]) returns void language plpgsql ${ONE_PLAN} as $$
-declare
-  v_mine bytea;
-  v_size bigint;
+declare ${MINE_VARIABLES}
 begin
   ${learnMine(schema, "in_node")}
   update ${schema}.states q set seen_at = least(q.seen_at, k.at)
@@ -37,9 +35,9 @@ begin
   delete from ${schema}.nodes n where n.id = in_node;
 end $$;
 
-create function ${schema}.let_node_run(in_node bigint, in_schedules bytea) returns void language plpgsql ${ONE_PLAN} as $$
+create function ${schema}.let_node_run(in_node bigint, in_schedules bytea, in_by_hand bytea) returns void language plpgsql ${ONE_PLAN} as $$
 begin
   perform ${schema}.settle_looks(in_node);
-  update ${schema}.nodes n set schedules = in_schedules where n.id = in_node;
+  update ${schema}.nodes n set schedules = in_schedules, by_hand = in_by_hand where n.id = in_node;
 end $$;
 `;

@@ -53,8 +53,8 @@ export class NodeLife {
     const { database, read } = this.#options;
     await prepareSchedules(database, definitions);
     const rows = await read(definitions);
-    const defined = new DefinedSchedules(rows);
-    await writeDefinitions(database, id, defined.ids);
+    const defined = new DefinedSchedules(rows, definitions);
+    await writeDefinitions(database, id, defined);
     this.#defined = defined;
     return rows;
   }
@@ -73,7 +73,7 @@ export class NodeLife {
     const { leaseNow } = time.parameters;
     if (!(await showLife(database, id, leaseNow))) {
       await returnNode(database, id, node, leaseNow);
-      await writeDefinitions(database, id, this.#defined.ids);
+      await writeDefinitions(database, id, this.#defined);
     }
     try {
       await jobs.closeOrphans(leaseNow);

@@ -4,6 +4,7 @@ import { quote } from "../../errors.js";
 import { invalidState } from "../errors.js";
 import type { ScheduleDefinition } from "../state-store.js";
 import type { Statements } from "./database.js";
+import type { DefinedSchedules } from "./defined-schedules.js";
 import { keyColumns, msOf } from "./state-row.js";
 
 export interface RegisteredNode {
@@ -111,15 +112,15 @@ export async function prepareSchedules(
   await query({ text: `select ${schema}.set_capacities($1, $2)`, values: [names, [...capacities.values()]] });
 }
 
-/** Says which schedules this node may run, in place of all it said before. */
+/** Says which schedules this node may run, at their times or by hand, in place of all it said before. */
 export async function writeDefinitions(
   { schema, query }: Statements,
   node: string,
-  ids: Iterable<number>,
+  { automaticIds, byHandIds }: DefinedSchedules,
 ): Promise<void> {
   await query({
-    text: `select ${schema}.let_node_run($1, $2)`,
-    values: [node, bitsOf(ids)],
+    text: `select ${schema}.let_node_run($1, $2, $3)`,
+    values: [node, bitsOf(automaticIds), bitsOf(byHandIds)],
   });
 }
 

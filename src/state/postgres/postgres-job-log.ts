@@ -20,7 +20,14 @@ import {
   type NamedOutcome,
   type NewJob,
 } from "../jobs/job-log.js";
-import { durationBetween, instantOr, isPlainRecord, jobRecord, newEnd, newStart } from "../jobs/job-record.js";
+import {
+  durationBetween,
+  instantOr,
+  isPlainRecord,
+  jobRecord,
+  newEnd,
+  newStart,
+} from "../jobs/job-record.js";
 import { retentionLimits, type RetentionLimits } from "../jobs/job-retention.js";
 import { isLostReply, type Statements } from "./database.js";
 import {

@@ -49,6 +49,9 @@ import type { News } from "./write-statement.js";
 /** The plans of a large fleet are one write. */
 const SHORTEST_WRITE_TIMEOUT_MS = 10_000;
 
+/** What a node tells others of a schedule that it starts by hand only: who runs it at its times has to plan it anew. */
+const CONTROLLED_KEYS: News = ["status", "paused_until", "hint"];
+
 const asGivenBack: PatchRule = (state) => givenBack(state);
 
 export class PostgresStore implements StateStore {
@@ -161,10 +164,11 @@ export class PostgresStore implements StateStore {
 
   async define(definitions: readonly ScheduleDefinition[]): Promise<readonly ScheduleState[]> {
     for (const definition of definitions) checkDefinition(definition);
-    const copies = definitions.map(({ agent, schedule, maxConcurrent }) => ({
+    const copies = definitions.map(({ agent, schedule, maxConcurrent, isAutomatic }) => ({
       agent,
       schedule,
       maxConcurrent,
+      isAutomatic,
     }));
     return this.#alone(async () => {
       const node = this.#node;
@@ -191,7 +195,9 @@ export class PostgresStore implements StateStore {
     checkKey(key);
     const { agent, schedule } = key;
     const operation = new ChangeOperation([{ agent, schedule }], decisionBy([checkedChange(change)]));
-    await this.#writer.commit({ keys: [{ agent, schedule }], operation, news: this.#news });
+    const isByHand = this.#node !== undefined && this.#life.defined.isByHand(key);
+    const news = isByHand ? CONTROLLED_KEYS : this.#news;
+    await this.#writer.commit({ keys: [{ agent, schedule }], operation, news });
     const [state = {}] = operation.requireDone();
     return wholeState(state);
   }

@@ -68,18 +68,10 @@ export class RowDraft implements StateDraft {
   }
 }
 
-/** Which keys a change has touched. */
-export function changeOf({ row, state }: ChangedRow): OutsideChange {
+/** Which of the keys `told` a change has touched. */
+export function changeOf({ row, state }: ChangedRow, told: readonly (keyof ScheduleState)[]): OutsideChange {
   const { agent, schedule } = row;
   const before: ScheduleFields = row.state;
-  const keys = new Set([...namesOf(before), ...namesOf(state)]);
-  return {
-    agent,
-    schedule,
-    keys: [...keys].filter((key) => !isDeepStrictEqual(before[key] ?? null, state[key] ?? null)),
-  };
-}
-
-function namesOf(state: ScheduleFields): (keyof ScheduleState)[] {
-  return Object.keys(state).filter((key): key is keyof ScheduleState => key !== "");
+  const keys = told.filter((key) => !isDeepStrictEqual(before[key] ?? null, state[key] ?? null));
+  return { agent, schedule, keys };
 }

@@ -75,7 +75,8 @@ export function documentText(state: ScheduleFields): string {
     if (name === "status" && (value === "idle" || (value === "running" && state.claim != null))) continue;
     if (name === "last_started_at" && value === state.last_run_at) continue;
     const written = key?.write(value);
-    if (key === undefined || written === undefined) text += `,${JSON.stringify(name)}:${JSON.stringify(value)}`;
+    if (key === undefined || written === undefined)
+      text += `,${JSON.stringify(name)}:${JSON.stringify(value)}`;
     else text += key.prefix + written;
   }
   if (state.last_started_at == null && state.last_run_at != null) text += NEVER_STARTED;

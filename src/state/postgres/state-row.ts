@@ -92,6 +92,11 @@ export function slotColumn(state: Partial<ScheduleState>): number | null {
   return isoTimeMs(state.next_run_at) ?? null;
 }
 
+/** Why a row that nobody has claimed is due, if somebody asked for that, or a job was cut off: not by the schedule's own rule. */
+export function sourceColumn({ next_run_source: source }: Partial<ScheduleState>): PlanSource | undefined {
+  return source === "manual" || source === "catch-up" ? source : undefined;
+}
+
 /** The keys of schedules as two columns. */
 export function keyColumns(keys: readonly ScheduleKey[]): [string[], string[]] {
   return [keys.map(({ agent }) => columnText(agent)), keys.map(({ schedule }) => columnText(schedule))];

@@ -34,6 +34,8 @@ export interface RowOperation {
 interface Batch {
   readonly tasks: StateTask[];
   readonly written: Promise<void>;
+  /** Which keys others hear of, of all that is written with it. */
+  readonly told: Exclude<News, string> | undefined;
 }
 
 /** So many decisions in vain mean that something is wrong with more than the moment. */
@@ -78,13 +80,14 @@ export class StateWriter {
 
   /** Resolves when the changes are durable; all are made in the order of the calls. */
   commit(task: StateTask): Promise<void> {
-    if (this.#next === undefined) {
+    const told = typeof task.news === "string" ? undefined : task.news;
+    if (this.#next === undefined || this.#next.told !== told) {
       const tasks: StateTask[] = [];
       const written = this.#turns.take(() => {
         if (this.#next?.tasks === tasks) this.#next = undefined;
         return this.#write(tasks);
       });
-      this.#next = { tasks, written };
+      this.#next = { tasks, written, told };
     }
     const { tasks, written } = this.#next;
     tasks.push(task);

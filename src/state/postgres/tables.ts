@@ -15,8 +15,10 @@ create table ${schema}.nodes (
   seen_at timestamptz not null,
   -- How long its claims last: it shows that it lives several times in a lease.
   lease interval not null,
-  -- Which schedules it may run: the bit at the place of their ids.
-  schedules bytea not null default ''
+  -- Which schedules it runs at their times: the bit at the place of their ids.
+  schedules bytea not null default '',
+  -- And which it starts by hand only.
+  by_hand bytea not null default ''
 );
 
 create table ${schema}.agents (
@@ -52,7 +54,7 @@ create table ${schema}.states (
   seen_at timestamptz,
   -- The number of the job that runs, which fences off all before it.
   token bigint,
-  -- Why it runs, where the state does not say that any more.
+  -- Why it runs, where the state does not say that any more; while nobody has claimed it, only where that was asked for.
   source text,
   claimed_at timestamptz,
   owner bigint,

@@ -36,7 +36,7 @@ begin
       version = s.version + 1, state = w.state, is_disabled = coalesce(w.is_disabled, false),
       due_at = to_timestamp(w.due / 1000), seen_at = case when w.keeps_seen then s.seen_at end,
       slot = case when w.keeps_claim then s.slot else to_timestamp(coalesce(w.slot, w.due) / 1000) end,
-      source = case when w.keeps_claim then w.source end, token = case when w.keeps_claim then s.token end,
+      source = w.source, token = case when w.keeps_claim then s.token end,
       claimed_at = case when w.keeps_claim then s.claimed_at end, owner = case when w.keeps_claim then s.owner end,
       lease_until = case when w.keeps_claim then s.lease_until end
     from unnest(in_ids, in_versions, in_dues, in_slots, in_sources, in_disabled, in_keeps_claim, in_keeps_seen,

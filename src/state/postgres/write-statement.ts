@@ -1,11 +1,12 @@
 /** The statement that writes changed rows, records jobs and tells others of it: one, so that all of it is made or nothing. */
 import type { ScheduleState } from "../schedule-state.js";
+import type { OutsideChange } from "../state-store.js";
 import { type Plain, plainArray } from "./column-text.js";
 import type { Database, Query } from "./database.js";
 import { insertParameters, type NewRow } from "./job-rows.js";
 import { type ChangedRow, changeOf } from "./row-draft.js";
 import { documentText } from "./state-document.js";
-import { dueColumn, keyColumns, slotColumn } from "./state-row.js";
+import { dueColumn, keyColumns, slotColumn, sourceColumn } from "./state-row.js";
 
 /** What others hear of a change: nothing, that there was one, or what it has changed, so that they plan by it. */
 export type News = "none" | "wake" | readonly (keyof ScheduleState)[];
@@ -42,13 +43,14 @@ export function writeStatement(
   const parts: string[] = [];
   if (records.length > 0)
     parts.push(`${call(`${schema}.insert_jobs`, insertParameters(records, node))} end as ids`);
-  if (typeof news !== "string")
-    parts.push(`${call(`${schema}.tell_change`, tellParameters(changed, news))} end`);
-  if (news !== "none")
-    parts.push(`${call("pg_notify", [schemaName, news === "wake" ? (node ?? "") : ""])} end`);
+  const changes = typeof news === "string" ? [] : changed.map((row) => changeOf(row, news));
+  const told = changes.filter(({ keys }) => keys.length > 0);
+  const isTold = told.length > 0;
+  if (isTold) parts.push(`${call(`${schema}.tell_change`, tellParameters(told))} end`);
+  if (news !== "none") parts.push(`${call("pg_notify", [schemaName, isTold ? "" : (node ?? "")])} end`);
   const others = parts.map((part) => `, case when w.is_written then ${part}`);
   return {
-    name: `${schema}.write ${typeof news} ${news === "none"} ${records.length > 0}`,
+    name: `${schema}.write ${isTold} ${news === "none"} ${records.length > 0}`,
     // Apart, so that it is carried out first.
     text: `select w.is_written${others.join("")} from (select ${writing} as is_written offset 0) as w`,
     values,
@@ -76,7 +78,7 @@ function writeParameters(changed: readonly ChangedRow[]): string[] {
     versions.push(row.version);
     dues.push(dueColumn(state));
     slots.push(slot);
-    sources.push(state.claim?.source);
+    sources.push(keepsClaim ? state.claim?.source : sourceColumn(state));
     disabled.push(state.status === "disabled");
     keptClaims.push(keepsClaim);
     keptSlots.push(slotColumn(row.state) === slot);
@@ -97,8 +99,6 @@ function writeParameters(changed: readonly ChangedRow[]): string[] {
   ];
 }
 
-function tellParameters(changed: readonly ChangedRow[], told: readonly (keyof ScheduleState)[]): unknown[] {
-  const changes = changed.map(changeOf);
-  const keys = changes.map((change) => change.keys.filter((key) => told.includes(key)));
-  return [...keyColumns(changes), JSON.stringify(keys)];
+function tellParameters(changes: readonly OutsideChange[]): unknown[] {
+  return [...keyColumns(changes), JSON.stringify(changes.map(({ keys }) => keys))];
 }
