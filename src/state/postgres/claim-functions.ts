@@ -16,7 +16,7 @@ const NOW = "date_trunc('milliseconds', clock_timestamp())";
 /** What a claim writes, with the node's parameters in scope. */
 const claimed = (schema: string): string => `
     version = s.version + 1, token = nextval('${schema}.job_number'), claimed_at = v_now, owner = in_node,
-    lease_until = v_lease_now + in_lease`;
+    lease_until = v_until`;
 
 /** A time as whole milliseconds: those are written faster than fractions. */
 const msOf = (time: string): string => `(date_part('epoch', ${time}) * 1000)::bigint`;
@@ -84,6 +84,7 @@ create function ${schema}.claim_due(
 declare
   v_now timestamptz := coalesce(in_now, ${NOW});
   v_lease_now timestamptz := coalesce(in_lease_now, clock_timestamp());
+  v_until timestamptz := v_lease_now + in_lease;
   v_left integer := in_limit;${MINE_VARIABLES}
   v_tids tid[];
   v_is_limited boolean;
@@ -172,7 +173,7 @@ begin
       into lined_ids, lined_seen, lined_slots, lined_states from r;
   end loop;
   if ids is not null then
-    insert into ${schema}.leases (until, owner, schedules) values (v_lease_now + in_lease, in_node, ids);
+    insert into ${schema}.leases (until, owner, schedules) values (v_until, in_node, ids);
   end if;
   at_ms := ${msOf("v_now")};
   next_ms := ${msOf(`${schema}.next_due(in_node, v_now, v_now)`)};
@@ -186,6 +187,7 @@ create function ${schema}.claim_one(
 declare
   v_now timestamptz := coalesce(in_now, ${NOW});
   v_lease_now timestamptz := coalesce(in_lease_now, clock_timestamp());
+  v_until timestamptz := v_lease_now + in_lease;
   v_id bigint;
   v_agent bigint;
   v_version bigint;
@@ -219,7 +221,7 @@ begin
   if v_is_limited then insert into ${schema}.running (agent_id, id) values (v_agent, v_id); end if;
   update ${schema}.states s set ${claimed(schema)}, slot = v_now, source = 'manual', state = coalesce(s.state, '{}')
     where s.id = v_id;
-  insert into ${schema}.leases (until, owner, schedules) values (v_lease_now + in_lease, in_node, array[v_id]);
+  insert into ${schema}.leases (until, owner, schedules) values (v_until, in_node, array[v_id]);
   return null;
 end $$;
 

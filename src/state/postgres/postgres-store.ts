@@ -54,6 +54,13 @@ const CONTROLLED_KEYS: News = ["status", "paused_until", "hint"];
 
 const asGivenBack: PatchRule = (state) => givenBack(state);
 
+/** What decides is asked when it is written; a patch may be another by then. */
+function withCheckedChange(end: ClaimEnd): ClaimEnd {
+  const { claim, change } = end;
+  if (typeof change === "function") return end;
+  return { claim, change: checkedChange(change), noteRecorded: () => end.noteRecorded?.() };
+}
+
 export class PostgresStore implements StateStore {
   readonly leaseMs: number;
   readonly isShared = true;
@@ -279,10 +286,7 @@ export class PostgresStore implements StateStore {
   }
 
   async #endAll(ends: readonly ClaimEnd[], toWrite: PatchRule): Promise<readonly boolean[]> {
-    // What decides is asked when it is written; a patch may be another by then.
-    const checked = ends.map((end) =>
-      typeof end.change === "function" ? end : { ...end, change: checkedChange(end.change) },
-    );
+    const checked = ends.map(withCheckedChange);
     const rows = ends.map(({ record }) => this.#rowOf(record));
     this.#requireNode();
     if (checked.length === 0) return [];
