@@ -391,8 +391,10 @@ export class Guarantees implements StateWitness, JobWitness {
     const claimed = new Map<string, number>();
     for (const key of inner.keys())
       if (inner.peek(key).claim != null) claimed.set(key.agent, (claimed.get(key.agent) ?? 0) + 1);
-    for (const { agent, schedule, maxConcurrent: capacity = 1 } of inner.definitions) {
+    for (const { agent, schedule, maxConcurrent: capacity = 1, isAutomatic = true } of inner.definitions) {
       const state = inner.peek({ agent, schedule });
+      // Where others share the store, times that were planned before it had none any more may be theirs.
+      if (!isAutomatic && state.next_run_source !== "manual" && state.next_run_source !== "catch-up") continue;
       if (state.claim != null || state.status === "disabled" || (claimed.get(agent) ?? 0) >= capacity)
         continue;
       const dueMs = Math.max(

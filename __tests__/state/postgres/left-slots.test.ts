@@ -37,12 +37,20 @@ describe("slots that were left for want of room", () => {
     expect([left.seenMs(500), left.seenMs(5_000)]).toEqual([1_000, undefined]);
   });
 
-  it("cost one look a moment, and none that is older than all that wait", () => {
+  it("cost two looks a moment, and none that is older than all that wait", () => {
     const left = new LeftSlots();
     for (let atMs = 0; atMs < 1_000; atMs += 10) look(left, atMs);
-    expect([0, 1, 251, 999].map((dueMs) => left.seenMs(dueMs))).toEqual([0, 250, 500, undefined]);
+    expect([0, 1, 251, 999].map((dueMs) => left.seenMs(dueMs))).toEqual([0, 240, 490, undefined]);
     look(left, 1_000, { oldestMs: 300 });
-    expect([0, 1, 300, 999].map((dueMs) => left.seenMs(dueMs))).toEqual([500, 500, 500, 1_000]);
+    expect([0, 1, 300, 999].map((dueMs) => left.seenMs(dueMs))).toEqual([490, 490, 490, 1_000]);
+  });
+
+  it("were seen also where that was a moment after another look, and the last for a while", () => {
+    const left = new LeftSlots();
+    for (const atMs of [1_000, 1_010, 1_050]) look(left, atMs);
+    expect([1_000, 1_050].map((dueMs) => left.seenMs(dueMs))).toEqual([1_000, 1_050]);
+    look(left, 1_700);
+    expect([1_000, 1_050, 1_051].map((dueMs) => left.seenMs(dueMs))).toEqual([1_000, 1_050, 1_700]);
   });
 });
 

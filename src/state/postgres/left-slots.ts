@@ -27,8 +27,10 @@ export class LeftSlots {
   #looks: readonly number[] = [];
   /** Those of them that others know of, and some that are of no use any more. */
   #told: readonly number[] = [];
-  /** When the latest of them was taken, on the monotonic clock. */
+  /** When the first of the latest moment was taken, on the monotonic clock. */
   #takenMs = -Infinity;
+  /** Whether the latest look is not that one, and gives way to a later one of the same moment. */
+  #isLatestOfMoment = false;
   #leftMs: number | undefined;
 
   /** When the latest look was, if that left something. */
@@ -61,9 +63,12 @@ export class LeftSlots {
     const isSetBack = atMs < (this.#looks.at(-1) ?? -Infinity);
     // What is claimed later came due no earlier. Where the clock was set back, what comes due is new.
     this.#looks = hasLeft && !isSetBack ? this.#looks.filter((each) => each >= oldestMs) : [];
-    if (!hasLeft || (this.#looks.length > 0 && monotonicMs - this.#takenMs < MOMENT_MS)) return;
-    this.#looks = [...this.#looks, atMs];
-    this.#takenMs = monotonicMs;
+    if (!hasLeft) return;
+    const isInMoment = this.#looks.length > 0 && monotonicMs - this.#takenMs < MOMENT_MS;
+    // Of the looks in one moment the first and the latest stay: that may be the last for a while.
+    this.#looks = [...(isInMoment && this.#isLatestOfMoment ? this.#looks.slice(0, -1) : this.#looks), atMs];
+    this.#isLatestOfMoment = isInMoment;
+    if (!isInMoment) this.#takenMs = monotonicMs;
   }
 
   /** To be called when other schedules are defined, which no look before could see. */
