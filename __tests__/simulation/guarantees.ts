@@ -394,7 +394,8 @@ export class Guarantees implements StateWitness, JobWitness {
     for (const { agent, schedule, maxConcurrent: capacity = 1, isAutomatic = true } of inner.definitions) {
       const state = inner.peek({ agent, schedule });
       // Where others share the store, times that were planned before it had none any more may be theirs.
-      if (!isAutomatic && state.next_run_source !== "manual" && state.next_run_source !== "catch-up") continue;
+      if (!isAutomatic && state.next_run_source !== "manual" && state.next_run_source !== "catch-up")
+        continue;
       if (state.claim != null || state.status === "disabled" || (claimed.get(agent) ?? 0) >= capacity)
         continue;
       const dueMs = Math.max(

@@ -1,7 +1,7 @@
 /** What one node saw due and had no room for, others judge as seen in time: but only what that node could see. */
 import { describe, expect, it } from "vitest";
 import type { PostgresStore } from "../../../src/state/postgres/index.js";
-import { key, LEASE_MS, names, planAll, scene, type Scene, START } from "./scene.js";
+import { key, LEASE_MS, names, only, planAll, scene, type Scene, START } from "./scene.js";
 import { sharedPool } from "./schema.js";
 
 /** Finds all of its slots due and takes none, for as long as it takes for others to be told. */
@@ -38,6 +38,22 @@ describe("a slot that a node had no room for", () => {
     await free.claimDue(0);
     expect(await looksIn(set)).toBe(0);
     expect(await seenBy(free)).toEqual([START]);
+  });
+
+  it.each([10_000, 100])("was seen then also where it waits for its agent %i ms later", async (later) => {
+    for (const index of [0, 1]) {
+      const set = scene();
+      const nodes = [await set.node(), await set.node()];
+      await planAll(nodes, ["a/x", "a/y"]);
+      const [full] = nodes as [PostgresStore];
+      const claim = only((await full.claimDue(1)).claims);
+      await full.claimDue(0);
+      await set.clock.advance(later);
+      expect((await full.claimDue(1)).claims).toEqual([]);
+      await set.clock.advance("10s");
+      await full.complete(claim, {});
+      expect(await Promise.all(nodes.slice(index, index + 1).map(seenBy))).toEqual([[START]]);
+    }
   });
 
   it("was not seen by a node that did not know it", async () => {

@@ -206,7 +206,7 @@ export class ClaimDesk {
     const news = this.#left.news(sentMs);
     const [row = {}] = await database.query({
       name: `${database.schema}.claim_due`,
-      text: `select * from ${database.schema}.claim_due($1, $2, $3, $4, $5, $6, $7, $8)`,
+      text: `select * from ${database.schema}.claim_due($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
       values: [
         node,
         most,
@@ -216,6 +216,7 @@ export class ClaimDesk {
         isPastExpired,
         isoOf(news.lookMs),
         news.fromMs === Infinity ? "infinity" : isoOf(news.fromMs),
+        this.#left.looks.map(isoOf),
       ],
       isText: true,
       // Later it would be of no use.

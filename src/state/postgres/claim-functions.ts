@@ -71,6 +71,8 @@ export const createClaimFunctions = (schema: string): string => `
 create function ${schema}.claim_due(
   in_node bigint, in_limit integer, in_now timestamptz, in_lease_now timestamptz, in_lease interval,
   in_past_expired boolean, in_look timestamptz, in_looks_from timestamptz,
+  -- When the node looked and left something, as far as it knows itself.
+  in_own_looks timestamptz[],
   -- Whether leases have ended, which are to be seen to first: nothing was claimed.
   out has_expired boolean,
   out at_ms bigint, out next_ms bigint, out has_lines boolean, out latest_change bigint,
@@ -166,7 +168,8 @@ begin
     with waiting as (update ${schema}.queue q set is_lined = true where q.ctid = any(v_waiting) returning q.id)
     select array_agg(w.id) into v_ids from waiting w;
     perform ${schema}.note_seen(other, v_ids) from unnest(v_others) as other;
-    with r as (update ${schema}.states s set seen_at = coalesce(s.seen_at, v_now) where s.id = any(v_ids)
+    with r as (update ${schema}.states s set seen_at = least(coalesce(s.seen_at, v_now),
+        (select min(k.at) from unnest(in_own_looks) as k(at) where k.at >= s.due_at)) where s.id = any(v_ids)
       returning s.id, s.seen_at, s.slot, s.state)
     select ${added("lined_ids", "r.id")}, ${added("lined_seen", msOf("r.seen_at"))},
       ${added("lined_slots", msOf("r.slot"))}, ${addedDocuments("lined_states")}

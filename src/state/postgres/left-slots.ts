@@ -38,6 +38,11 @@ export class LeftSlots {
     return this.#leftMs;
   }
 
+  /** When looks left something that may still wait, the oldest first. */
+  get looks(): readonly number[] {
+    return this.#looks;
+  }
+
   /** When a slot that came due then was first seen and left; `undefined` where it was not. */
   seenMs(dueMs: number): number | undefined {
     return this.#looks.find((atMs) => atMs >= dueMs);
