@@ -10,7 +10,6 @@ import { completion, givenBack } from "../claim-rules.js";
 import { invalidState, StateError } from "../errors.js";
 import { leaseLength } from "../lease-length.js";
 import { OutsideListeners } from "../outside-listeners.js";
-import type { EndedJobRecord } from "../jobs/job-log.js";
 import { SCHEDULE_KEYS, type ScheduleState } from "../schedule-state.js";
 import { ChangeOperation, checkedChange, decisionBy, type PatchRule } from "../state-operation.js";
 import type {
@@ -29,14 +28,13 @@ import type {
 import { wholeState } from "../whole-state.js";
 import { ChangeFeed } from "./change-feed.js";
 import { ClaimDesk } from "./claim-desk.js";
+import { ClaimEnds } from "./claim-ends.js";
 import { ClaimRenewals } from "./claim-renewals.js";
-import { EndClaims } from "./claim-operations.js";
 import { Database } from "./database.js";
 import { readStates } from "./fleet-rows.js";
 import { Heartbeat } from "./heartbeat.js";
 import { requireReadCommitted } from "./isolation.js";
 import { takeListeningPlace } from "./listening-places.js";
-import type { NewRow } from "./job-rows.js";
 import { migrateDatabase } from "./migrate.js";
 import { checkedNodeName, signOff } from "./node.js";
 import { NodeLife } from "./node-life.js";
@@ -54,13 +52,6 @@ const CONTROLLED_KEYS: News = ["status", "paused_until", "hint"];
 
 const asGivenBack: PatchRule = (state) => givenBack(state);
 
-/** What decides is asked when it is written; a patch may be another by then. */
-function withCheckedChange(end: ClaimEnd): ClaimEnd {
-  const { claim, change } = end;
-  if (typeof change === "function") return end;
-  return { claim, change: checkedChange(change), noteRecorded: () => end.noteRecorded?.() };
-}
-
 export class PostgresStore implements StateStore {
   readonly leaseMs: number;
   readonly isShared = true;
@@ -71,6 +62,7 @@ export class PostgresStore implements StateStore {
   readonly #writer: StateWriter;
   readonly #desk: ClaimDesk;
   readonly #renewals: ClaimRenewals;
+  readonly #ends: ClaimEnds;
   readonly #listeners: OutsideListeners;
   readonly #life: NodeLife;
   #definitions: readonly ScheduleDefinition[] = [];
@@ -119,6 +111,7 @@ export class PostgresStore implements StateStore {
       leaseMs,
       keyOf: (id) => this.#life.defined.keyOf(id),
     });
+    this.#ends = new ClaimEnds(writer, jobs);
     this.#renewals = new ClaimRenewals({ database, writer, time, leaseMs });
     this.#listeners = new OutsideListeners(logger);
   }
@@ -286,25 +279,11 @@ export class PostgresStore implements StateStore {
   }
 
   async #endAll(ends: readonly ClaimEnd[], toWrite: PatchRule): Promise<readonly boolean[]> {
-    const checked = ends.map(withCheckedChange);
-    const rows = ends.map(({ record }) => this.#rowOf(record));
     this.#requireNode();
-    if (checked.length === 0) return [];
-    const operation = new EndClaims(checked, rows, { toWrite, wasEnded: this.#writer.wasEnded });
-    await this.#writer.commit({ keys: checked.map(({ claim }) => claim), operation, news: "none" });
-    const areHeld = operation.requireDone();
-    this.jobs.noteMade(operation.records.length);
-    this.#desk.noteEnded(checked.map(({ claim }) => claim));
+    if (ends.length === 0) return [];
+    const areHeld = await this.#ends.write(ends, toWrite);
+    this.#desk.noteEnded(ends.map(({ claim }) => claim));
     return areHeld;
-  }
-
-  /** What is no record is left to the job log, which says what is wrong with it: it must not keep the claim from ending. */
-  #rowOf(record: EndedJobRecord | undefined): NewRow | undefined {
-    try {
-      return record && this.jobs.rowOf(record);
-    } catch {
-      return undefined;
-    }
   }
 
   /** When nothing is being claimed or written. */
