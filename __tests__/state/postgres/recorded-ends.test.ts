@@ -79,6 +79,22 @@ describe("the end of a claim with the record of its job", () => {
     expect(await store.jobs.get(claim.jobId)).toEqual(end.record);
   });
 
+  it("takes what is left out for what a job does not have", async () => {
+    const { node } = scene();
+    const store = await node();
+    const claim = await claimed(store);
+    const { schedule: _, slot: _slot, prompt: _prompt, error: _error, ...said } = recordOf(claim);
+    const end = new RecordedEnd(claim, Object.assign(said, { work_item: null }) as EndedJobRecord);
+    expect(await store.completeAll([end])).toEqual([true]);
+    expect(await store.jobs.get(claim.jobId)).toEqual({
+      ...end.record,
+      schedule: null,
+      slot: null,
+      prompt: null,
+      error: null,
+    });
+  });
+
   it("records nothing where another has the claim", async () => {
     const { node } = scene();
     const store = await node();

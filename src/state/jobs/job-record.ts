@@ -140,20 +140,24 @@ export function isPlainRecord(job: EndedJobRecord): boolean {
     job.response_body === null &&
     jobId.read(job.id) !== undefined &&
     text.read(job.agent) !== undefined &&
-    optionalText.read(job.schedule) !== undefined &&
+    isNullOr(job.schedule, text) &&
     triggerRule.read(job.trigger) !== undefined &&
     (job.slot === null || plainTimeMs(job.slot) !== undefined) &&
-    (job.source === null || sourceRule.read(job.source) !== undefined) &&
+    isNullOr(job.source, sourceRule) &&
     attemptRule.read(job.attempt) !== undefined &&
-    optionalText.read(job.prompt) !== undefined &&
+    isNullOr(job.prompt, text) &&
     plainTimeMs(job.started_at) !== undefined &&
     endStatus.read(job.status) !== undefined &&
     plainTimeMs(job.finished_at) !== undefined &&
-    duration.read(job.duration_ms) !== undefined &&
-    optionalText.read(job.error) !== undefined &&
-    optionalText.read(job.summary) !== undefined &&
-    exitCode.read(job.exit_code) !== undefined
+    isNullOr(job.duration_ms, duration) &&
+    isNullOr(job.error, text) &&
+    isNullOr(job.summary, text) &&
+    isNullOr(job.exit_code, exitCode)
   );
+}
+
+function isNullOr(value: unknown, rule: Rule<unknown>): boolean {
+  return value === null || (value !== undefined && rule.read(value) !== undefined);
 }
 
 /** What a caller gave, as nobody has checked it yet. */

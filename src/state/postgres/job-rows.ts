@@ -43,8 +43,7 @@ export const createJobFunctions = (schema: string): string => {
       ${shared("in_durations", "j.duration_ms")}, j.start
     from unnest(${lines("in_ids")}, ${lines("in_agents")}, ${lines("in_schedules")}, in_statuses, in_started, in_triggers,
         in_slots, in_sources, in_attempts, in_finished, in_durations, ${lines("in_starts")})
-      as j(id, agent, schedule, status, started, trigger, slot, source, attempt, finished, duration_ms, start)
-    where j.id is not null`;
+      as j(id, agent, schedule, status, started, trigger, slot, source, attempt, finished, duration_ms, start)`;
   return `
 create function ${schema}.insert_jobs(
   in_node bigint, in_ids text, in_agents text, in_schedules text, in_starts text,
