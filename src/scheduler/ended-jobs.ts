@@ -1,7 +1,7 @@
 /**
  * How the ends of jobs are written: those that come while one write is under way go together into the next. When that
  * cannot be written, each is tried alone until it can, and each of its two parts only until it has worked. Where others
- * share the store, the record comes second: another may have the slot, which only the store knows.
+ * share the store, another may have the slot, which only the store knows: it writes the record too, or that comes second.
  */
 import { GroupCommit } from "../state/group-commit.js";
 import type { EndedJobRecord } from "../state/jobs/job-log.js";
