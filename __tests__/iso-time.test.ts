@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isIsoTime, isoText, isoTimeMs, normalTime } from "../src/iso-time.js";
+import { isIsoTime, isoText, isoTimeMs, normalTime, plainTimeDigits } from "../src/iso-time.js";
 
 const DAY_MS = 86_400_000;
 
@@ -92,5 +92,19 @@ describe("a time that is written", () => {
     [5, undefined],
   ])("is the same for %j as for %s", (text, normal) => {
     expect(normalTime(text)).toBe(normal);
+  });
+});
+
+describe("the digits of a time that was written", () => {
+  it("are its milliseconds, also of times that are whole days apart and asked for in turns", () => {
+    const times = [0, 1, 7, 31, 365].map((days) => Date.UTC(2026, 2, 1, 9) + days * 86_400_000);
+    for (let round = 0; round < 3; round++)
+      expect(times.map((ms) => plainTimeDigits(isoText(new Date(ms))))).toEqual(times.map(String));
+  });
+
+  it("are none for another notation, and for what is no time", () => {
+    expect(["2026-03-01T09:00Z", "2026-02-30T09:00:00.000Z", "", undefined].map(plainTimeDigits)).toEqual(
+      Array.from({ length: 4 }),
+    );
   });
 });

@@ -13,30 +13,52 @@ interface KnownTime {
   readonly text: string;
 }
 
+interface ReadTime extends KnownTime {
+  /** The milliseconds as text, once somebody has asked for it. */
+  digits: string | undefined;
+}
+
 /** The times that were read and written last, each in its place: schedules share their times, and what happens together has one now. */
-const read: (KnownTime | undefined)[] = [];
+const read: (ReadTime | undefined)[] = [];
 const written: (KnownTime | undefined)[] = [];
 /** A prime, so that neither milliseconds nor seconds nor minutes nor hours in a row meet in one place. */
 const PLACES = 1021;
 
-/** The place of a time that `isoText` wrote, by its seconds and milliseconds. */
+/**
+ * The place of a time that `isoText` wrote. Day, hour and minute count too, each times a prime: a run and the next one are
+ * mostly whole minutes, hours or days apart, and would take each other's place for ever.
+ */
 function placeOf(text: string): number {
+  const days = text.charCodeAt(8) * 10 + text.charCodeAt(9);
+  const hours = text.charCodeAt(11) * 10 + text.charCodeAt(12);
+  const minutes = text.charCodeAt(14) * 10 + text.charCodeAt(15);
   const seconds = text.charCodeAt(17) * 10 + text.charCodeAt(18);
-  return (
-    (seconds * 1_000 + text.charCodeAt(20) * 100 + text.charCodeAt(21) * 10 + text.charCodeAt(22)) % PLACES
-  );
+  const ms = text.charCodeAt(20) * 100 + text.charCodeAt(21) * 10 + text.charCodeAt(22);
+  return (days * 1_299_709 + hours * 104_729 + minutes * 7_919 + seconds * 1_000 + ms) % PLACES;
 }
 
 /** As `isoTimeMs`, of what `isoText` writes: `undefined` for a time in another notation, or a rare one. */
 export function plainTimeMs(text: unknown): number | undefined {
+  return readPlain(text)?.ms;
+}
+
+/** The same milliseconds as they are written. */
+export function plainTimeDigits(text: unknown): string | undefined {
+  const known = readPlain(text);
+  if (known === undefined) return undefined;
+  known.digits ??= known.ms.toString();
+  return known.digits;
+}
+
+function readPlain(text: unknown): ReadTime | undefined {
   if (typeof text !== "string" || text.length !== LENGTH) return undefined;
   const place = placeOf(text);
   const known = read[place];
-  if (known?.text === text) return known.ms;
+  if (known?.text === text) return known;
   if (!CERTAIN.test(text)) return undefined;
-  const ms = Date.parse(text);
-  read[place] = { ms, text };
-  return ms;
+  const found: ReadTime = { ms: Date.parse(text), text, digits: undefined };
+  read[place] = found;
+  return found;
 }
 
 /** Milliseconds since 1970. Stricter than `Date.parse`, which takes other notations, local time, and 30 February. */
