@@ -2,6 +2,7 @@
  * Interval schedules: the text form ("5m") and the next due time.
  * Counted from the last completion, so that a slow job never piles up on itself. Backoff and hints are the governor's.
  */
+import { BoundedCache } from "../bounded-cache.js";
 import { systemClock } from "../clock.js";
 import { durationMs, UNIT_MS } from "../duration.js";
 import { quote } from "../errors.js";
@@ -13,12 +14,22 @@ const LONGEST_MS = 36_500 * UNIT_MS.d;
 const FORMAT = '"{number}{unit}"';
 const UNITS = Object.keys(UNIT_MS).join(", ");
 
+/** Those that were read before: every plan asks, and a herd has few different ones. */
+const known = new BoundedCache<string, number>(1_000);
+
 /** The milliseconds in `{positive integer}{s|m|h|d}`; throws IntervalParseError for everything else. */
 export function parseInterval(text: string): number {
-  return readInterval(
-    text,
-    (fault) => new IntervalParseError(fault, typeof text === "string" ? text : quote(text)),
+  return (
+    known.get(text) ??
+    known.set(
+      text,
+      readInterval(text, (fault) => refusalOf(text, fault)),
+    )
   );
+}
+
+function refusalOf(text: unknown, fault: string): IntervalParseError {
+  return new IntervalParseError(fault, typeof text === "string" ? text : quote(text));
 }
 
 /** The same for whoever has more to say than what is wrong with the text, such as which key it stands under. */

@@ -131,7 +131,7 @@ export function checkedPatch(patch: ScheduleStatePatch): ScheduleStatePatch {
 /** As `checkedPatch`, for what is written at once and needs no copy. */
 export function requirePatch(patch: ScheduleStatePatch): void {
   const given = requireMap(patch);
-  for (const key of Object.keys(given)) requireChange(key, given[key]);
+  for (const key in given) if (Object.hasOwn(given, key)) requireChange(key, given[key]);
 }
 
 function requireMap(given: unknown): Fields {

@@ -65,9 +65,13 @@ function halfText(half: number): string {
   return half.toString(36).padStart(SUFFIX_LENGTH / 2, "0");
 }
 
+export function isJobId(text: string): boolean {
+  return ID.test(text);
+}
+
 /** The day in an id; `undefined` for a text that is no id. */
 export function dayInJobId(id: string): string | undefined {
-  return ID.test(id) ? id.slice("job-".length, "job-2026-11-15".length) : undefined;
+  return isJobId(id) ? id.slice("job-".length, "job-2026-11-15".length) : undefined;
 }
 
 /** The day in an id. Ids become file names, so whatever is no id ends here with INVALID_STATE. */

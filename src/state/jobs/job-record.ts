@@ -7,7 +7,7 @@ import { quote } from "../../errors.js";
 import { isoText, isoTimeMs, normalTime, plainTimeMs } from "../../iso-time.js";
 import { invalidState, StateError } from "../errors.js";
 import { PLAN_SOURCES } from "../schedule-state.js";
-import { dayInJobId } from "./job-id.js";
+import { isJobId } from "./job-id.js";
 import type {
   EndedJobRecord,
   JobEnd,
@@ -44,7 +44,7 @@ const text: Rule<string> = {
 };
 const jobId: Rule<string> = {
   expected: "a job id",
-  read: (given) => (typeof given === "string" && dayInJobId(given) !== undefined ? given : undefined),
+  read: (given) => (typeof given === "string" && isJobId(given) ? given : undefined),
 };
 /** Kept in one notation, because records are ordered by it. */
 const time: Rule<string> = { expected: "an ISO time", read: normalTime };
