@@ -207,9 +207,16 @@ export class FakeClock implements Clock {
   }
 }
 
+/** Resolves when the event loop has come round: what waits to be sent is sent by then. No clock has anything to do with it. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
 /** Lets what was woken act: every promise that can settle does, through a few turns of the event loop. */
 async function settle(): Promise<void> {
-  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 3; turn++) await nextTurn();
 }
 
 function signedMs(duration: Duration): number {

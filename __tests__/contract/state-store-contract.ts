@@ -1048,6 +1048,15 @@ export function describeStateStore(kind: string, make: MakeStore): void {
       expect(await store.nextDueAt()).toEqual(new Date(at("00:03:00")));
     });
 
+    it("is another when the one that was the next is planned for later, or not at all", async () => {
+      const { store } = await storeWith({ "a/x": "00:02:00", "b/y": "00:01:00" });
+      await store.claimDue(10);
+      await store.update(key("b/y"), { next_run_at: at("00:05:00") });
+      expect(await store.nextDueAt()).toEqual(new Date(at("00:02:00")));
+      await store.update(key("a/x"), { next_run_at: null });
+      expect(await store.nextDueAt()).toEqual(new Date(at("00:05:00")));
+    });
+
     it("is none when nothing is planned", async () => {
       const { store } = await openStore();
       await store.define([key("a/x")]);

@@ -2,6 +2,7 @@
  * One pass: note what changed, claim what is due and may run, hand it to the job desk, and say how long to sleep.
  * A claim by hand takes its turn with the passes, so that no limit is exceeded between the two.
  */
+import { nextTurn } from "../clock.js";
 import type { ClaimRefusal, DueSlots, OutsideChange, ScheduleKey } from "../state/state-store.js";
 import { Turns } from "../turns.js";
 import type { ClaimKeeper } from "./claim-keeper.js";
@@ -16,6 +17,20 @@ const SMALLEST_SET_BACK_MS = 1_000;
 
 /** How long before its time a slot is made ready: many take a while to write. Half a check, if that is shorter. */
 const LONGEST_AHEAD_MS = 500;
+
+/**
+ * With so many jobs whose ends are still to be recorded, a shared store is asked for no more: should the process die, they
+ * would all run again. As much as two writes hold, so that the next is ready when one has ended.
+ */
+const MOST_UNRECORDED = 4_000;
+
+/** What the store is asked for while other things are done. */
+interface Question {
+  readonly limit: number;
+  /** On the monotonic clock. */
+  readonly askedMs: number;
+  readonly answer: Promise<DueSlots>;
+}
 
 interface Look {
   /** What came due after this time it may not have seen. */
@@ -34,6 +49,8 @@ export class Checker {
   #nextRoster: Roster | undefined;
   #outside: OutsideChange[] = [];
   #isAccepting = false;
+  /** How many wait for their turn to start a job by hand. */
+  #triggerCount = 0;
   readonly #aheadMs: number;
   /** By how much the wall clock led the monotonic one at the last pass. */
   #leadMs = -Infinity;
@@ -98,8 +115,7 @@ export class Checker {
    */
   glance(): number | undefined {
     const { store, checkInterval } = this.#context;
-    const hasNews = this.#nextRoster !== undefined || this.#outside.length > 0;
-    if (hasNews || this.#planner.hasUnwritten || !this.#claims.isIdle) return undefined;
+    if (this.#hasNews || !this.#claims.isIdle) return undefined;
     const idleMs = store.idleMs?.() ?? 0;
     if (idleMs <= this.#aheadMs || this.#setBackMs() >= SMALLEST_SET_BACK_MS) return undefined;
     this.#leadMs = this.#leadNow();
@@ -120,7 +136,9 @@ export class Checker {
 
   /** Starts a job now, or answers why not: "full" is a matter of this scheduler, `at_capacity` one of the agent's. */
   trigger(key: ScheduleKey): Promise<RunningJob | ClaimRefusal | "stopped" | "full"> {
+    this.#triggerCount++;
     return this.#turns.take(async () => {
+      this.#triggerCount--;
       if (!this.#isAccepting) return "stopped";
       if (this.isFull) return "full";
       const askedMs = this.#context.clock.monotonic();
@@ -154,22 +172,60 @@ export class Checker {
     if (!this.#isAccepting) return { at, mayHaveMore: false };
     // Right before: whatever took long until here must not have cost a running job its claim.
     await this.#claims.renew();
-    const limit = this.#room;
-    const askedMs = this.#context.clock.monotonic();
-    const { claims, skipped } = this.#asOrdered(await this.#context.store.claimDue(limit));
-    this.#jobs.start(claims, askedMs, () => this.#isAccepting);
-    if (skipped.length > 0) await this.#planner.noteWaiting(skipped);
-    return { at, mayHaveMore: claims.length > 0 && claims.length < limit };
+    if (this.#isBehind) return { at, mayHaveMore: false };
+    for (let asked = this.#ask(this.#room); ;) {
+      const { claims, skipped, hasMore } = this.#asOrdered(await asked.answer);
+      const isNextAsked = hasMore === true && claims.length > 0 && skipped.length === 0 && this.#mayGoOn;
+      const next = isNextAsked ? this.#ask(this.#room - claims.length) : undefined;
+      // To start thousands takes as long as to claim them, and what was asked is sent before.
+      if (next !== undefined) await nextTurn();
+      this.#jobs.start(claims, asked.askedMs, () => this.#isAccepting);
+      if (skipped.length > 0) await this.#planner.noteWaiting(skipped);
+      if (next === undefined) return { at, mayHaveMore: claims.length > 0 && claims.length < asked.limit };
+      asked = next;
+    }
+  }
+
+  #ask(room: number): Question {
+    const limit = Math.max(0, room);
+    const { clock, store } = this.#context;
+    const askedMs = clock.monotonic();
+    // A store that throws has answered too.
+    const answer = (async (): Promise<DueSlots> => store.claimDue(limit))();
+    // Whoever waits for it hears of it; until then it is nobody's.
+    answer.catch(() => {});
+    return { limit, askedMs, answer };
+  }
+
+  /**
+   * Whether the pass may claim more: nothing waits for the next one, what has ended is recorded as fast as it comes, and
+   * claims are renewed by others than passes, as those of a shared store are.
+   */
+  get #mayGoOn(): boolean {
+    if (this.#context.store.isShared !== true || !this.#isAccepting) return false;
+    return !this.#hasNews && !this.#isBehind;
+  }
+
+  /** Whether ends are to be recorded before anything is claimed. Each that is wakes the loop. */
+  get #isBehind(): boolean {
+    return this.#context.store.isShared === true && this.#jobs.unrecordedCount >= MOST_UNRECORDED;
+  }
+
+  /** Whether there is something to be done besides claiming. */
+  get #hasNews(): boolean {
+    const isAsked = this.#nextRoster !== undefined || this.#outside.length > 0 || this.#triggerCount > 0;
+    return isAsked || this.#planner.hasUnwritten;
   }
 
   /** A next run that somebody wrote into the state is an order, also when it is due before that could be noted there. */
-  #asOrdered({ claims, skipped }: DueSlots): DueSlots {
+  #asOrdered(due: DueSlots): DueSlots {
+    const { claims, skipped } = due;
     const changes = this.#outside.filter(({ keys }) => keys.includes("next_run_at"));
-    if (changes.length === 0) return { claims, skipped };
+    if (changes.length === 0) return due;
     const ordered = new Set(changes.map(keyText));
     const order = <Slot extends ScheduleKey>(slot: Slot): Slot =>
       ordered.has(keyText(slot)) ? { ...slot, source: "manual" } : slot;
-    return { claims: claims.map(order), skipped: skipped.map(order) };
+    return { ...due, claims: claims.map(order), skipped: skipped.map(order) };
   }
 
   /**
@@ -179,6 +235,7 @@ export class Checker {
   async #sleepMs({ at, mayHaveMore }: Look): Promise<number> {
     const { clock, store, checkInterval } = this.#context;
     const longestMs = Math.min(checkInterval, this.#claims.renewalMs);
+    if (this.#isBehind) return longestMs;
     const dueAt = await store.nextDueAt(mayHaveMore ? undefined : at);
     if (dueAt === undefined) return longestMs;
     const dueInMs = (): number => dueAt.getTime() - clock.now().getTime();

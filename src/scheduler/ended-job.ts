@@ -1,7 +1,7 @@
 /** A job of which only the end is still to be recorded: its outcome in the state, and its record in the log. */
 import type { Claim } from "../state/state-store.js";
 import type { EndedJobRecord } from "../state/jobs/job-log.js";
-import { cutOffOutcome, endRecord, type RunOutcome, supersededOutcome } from "./run-record.js";
+import { cutOffOutcome, type RunOutcome, supersededOutcome } from "./run-record.js";
 import type { RunningJob } from "./running-job.js";
 
 export class EndedJob {
@@ -58,7 +58,7 @@ export class EndedJob {
 
   /** Made when it is first asked for, as that of its start is. */
   get record(): EndedJobRecord {
-    this.#record ??= endRecord(this.running.job, this.outcome, this.finishedAt, this.#durationMs);
+    this.#record ??= this.running.recordAt(this.finishedAt, this.#durationMs, this.outcome);
     return this.#record;
   }
 }

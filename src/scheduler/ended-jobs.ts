@@ -43,9 +43,13 @@ export class EndedJobs {
   }
 
   /** Does not wait: `job:finished` tells when the end is recorded. */
-  add(job: EndedJob): void {
-    void this.#completions.add(job);
-    if (!this.#isShared) void this.#closings.add(job);
+  addAll(jobs: readonly EndedJob[]): void {
+    if (this.#isShared) void this.#try(jobs, this.#completeAll(jobs));
+    else
+      for (const job of jobs) {
+        void this.#completions.add(job);
+        void this.#closings.add(job);
+      }
   }
 
   get #isShared(): boolean {
@@ -141,29 +145,38 @@ export class EndedJobs {
  */
 class JobCompletion implements ClaimEnd, PlanNews {
   readonly job: EndedJob;
-  readonly claim: EndedJob["claim"];
-  readonly change: (state: ScheduleState) => ScheduleStatePatch;
+  readonly #planner: Planner;
   plan: PlanNews["plan"] = undefined;
   problem: PlanNews["problem"] = undefined;
   /** Whether its record was written as well. */
   isRecorded = false;
 
   constructor(job: EndedJob, planner: Planner) {
-    const { claim, running, finishedAt, outcome } = job;
     this.job = job;
-    this.claim = claim;
-    this.change = (state) => {
-      const { patch, plan, problem } = concludeJob(planner.input(claim, state), {
-        startedAt: running.startedAt,
-        completedAt: finishedAt,
-        error: outcome.error,
-        isCancelled: outcome.status === "cancelled",
-        isInterrupted: outcome.status === "interrupted",
-      });
-      this.plan = plan;
-      this.problem = problem;
-      return patch;
-    };
+    this.#planner = planner;
+  }
+
+  get claim(): EndedJob["claim"] {
+    return this.job.claim;
+  }
+
+  /** Made when it is asked for: thousands wait to be written, and each would keep its own. */
+  get change(): (state: ScheduleState) => ScheduleStatePatch {
+    return (state) => this.#conclude(state);
+  }
+
+  #conclude(state: ScheduleState): ScheduleStatePatch {
+    const { claim, running, finishedAt, outcome } = this.job;
+    const { patch, plan, problem } = concludeJob(this.#planner.input(claim, state), {
+      startedAt: running.startedAt,
+      completedAt: finishedAt,
+      error: outcome.error,
+      isCancelled: outcome.status === "cancelled",
+      isInterrupted: outcome.status === "interrupted",
+    });
+    this.plan = plan;
+    this.problem = problem;
+    return patch;
   }
 
   get record(): EndedJobRecord | undefined {

@@ -196,10 +196,12 @@ export class JobDesk {
   }
 
   #end(ends: readonly JobEnd[]): void {
+    if (ends.length === 0) return;
     const finishedAt = this.#context.clock.now();
     this.#unrecordedCount += ends.length;
-    for (const { job, outcome, finishedMs } of ends)
-      this.#ended.add(new EndedJob(job, outcome, finishedAt, finishedMs));
+    this.#ended.addAll(
+      ends.map(({ job, outcome, finishedMs }) => new EndedJob(job, outcome, finishedAt, finishedMs)),
+    );
   }
 
   #forget(running: RunningJob): void {

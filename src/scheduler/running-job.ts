@@ -1,12 +1,12 @@
 /** A job that has been started and not yet recorded as ended. As little as possible is made of it before it runs. */
 import type { JobRequest } from "../runner/running-job.js";
-import type { JobRecord } from "../state/jobs/job-log.js";
+import type { EndedJobRecord, JobRecord } from "../state/jobs/job-log.js";
 import type { ScheduleState } from "../state/schedule-state.js";
 import type { Claim } from "../state/state-store.js";
 import type { Agent, AgentSchedule } from "./agent.js";
 import type { ClaimHolder } from "./claim-keeper.js";
 import type { RosterEntry } from "./roster.js";
-import { startRecord } from "./run-record.js";
+import { endRecord, type RunOutcome, startRecord } from "./run-record.js";
 
 /** What a host is told that runs the job itself. */
 export interface TriggerInfo {
@@ -86,8 +86,17 @@ export class RunningJob implements TriggerInfo, JobRequest, ClaimHolder {
 
   /** Made when it is first asked for: all jobs of a burst are started before anything is written of them. */
   get job(): JobRecord {
-    this.#job ??= startRecord(this.#startedUnder, this.schedule, this.#source);
+    this.#job ??= this.#start();
     return this.#job;
+  }
+
+  /** Its record once it has ended. That of its start is not kept for it: of most jobs nobody asks for that. */
+  recordAt(finishedAt: Date, durationMs: number, outcome: RunOutcome): EndedJobRecord {
+    return endRecord(this.#job ?? this.#start(), outcome, finishedAt, durationMs);
+  }
+
+  #start(): JobRecord {
+    return startRecord(this.#startedUnder, this.schedule, this.#source);
   }
 
   /** Made when it is first asked for: most jobs of a herd never look at it. */

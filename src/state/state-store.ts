@@ -86,6 +86,8 @@ export interface DueSlots {
   readonly claims: readonly Claim[];
   /** Slots that came due and have to wait, each reported once. */
   readonly skipped: readonly SkippedSlot[];
+  /** Whether more may be due than a shared store claims at once, within the limit that it was given. */
+  readonly hasMore?: boolean | undefined;
 }
 
 export interface StateStore extends AsyncDisposable {

@@ -4,7 +4,12 @@ import { isoText } from "../../../src/iso-time.js";
 import type { ScheduleFields } from "../../../src/state/check-schedule.js";
 import { PLAN_SOURCES } from "../../../src/state/schedule-state.js";
 import { DOCUMENT_END } from "../../../src/state/postgres/column-text.js";
-import { documentOf, documentsOf, documentText } from "../../../src/state/postgres/state-document.js";
+import {
+  documentOf,
+  documentsOf,
+  documentText,
+  SharedDocuments,
+} from "../../../src/state/postgres/state-document.js";
 
 const AT = "2026-03-01T09:00:00.000Z";
 const LATER = "2026-03-01T09:05:00.000Z";
@@ -91,5 +96,41 @@ describe("the document of a state", () => {
     '{"last_run_at":"yesterday"}',
   ])("resets the state where it says what cannot be: %s", (text) => {
     expect(documentOf(text)).toEqual({});
+  });
+});
+
+describe("the documents of states that are written together", () => {
+  const linesOf = (states: readonly ScheduleFields[]): string[] => {
+    const documents = new SharedDocuments();
+    for (const each of states) documents.add(each);
+    return documents.lines.split("\n");
+  };
+  const few = fc.array(state, { minLength: 1, maxLength: 3 });
+  const many = few.chain((different) =>
+    fc.array(fc.constantFrom(...different), { minLength: 1, maxLength: 8 }),
+  );
+
+  it("are one line for all, or a line for each that says the same as alone", () => {
+    fc.assert(
+      fc.property(many, (states) => {
+        const lines = linesOf(states);
+        const each = lines.length === 1 ? states.map(() => lines[0]) : lines;
+        expect(each).toEqual(states.map(documentText));
+      }),
+    );
+  });
+
+  it("are one line when all have the same keys and values, in different objects", () => {
+    const equal = (): ScheduleFields => ({ status: "idle", last_run_at: AT, failure_count: 0 });
+    expect(linesOf([equal(), equal(), equal()])).toEqual([documentText(equal())]);
+  });
+
+  it.each<[string, ScheduleFields]>([
+    ["value", { status: "idle", last_run_at: LATER }],
+    ["key more", { status: "idle", last_run_at: AT, last_error: "off" }],
+    ["key less", { status: "idle" }],
+  ])("are told apart by one %s", (_, other) => {
+    const first: ScheduleFields = { status: "idle", last_run_at: AT };
+    expect(linesOf([first, first, other])).toEqual([first, first, other].map(documentText));
   });
 });

@@ -13,7 +13,7 @@ import { columnText } from "./column-text.js";
 import type { Statements } from "./database.js";
 import type { PostgresJobLog } from "./postgres-job-log.js";
 import { LeftSlots } from "./left-slots.js";
-import { NextDue } from "./next-due.js";
+import { NextDue, type WrittenSlots } from "./next-due.js";
 import { msOf, readRow, ROW_COLUMNS, type StateRow } from "./state-row.js";
 import type { StateWriter } from "./state-writer.js";
 import type { StoreTime } from "./store-time.js";
@@ -31,7 +31,7 @@ export interface ClaimDeskOptions {
 }
 
 /** What fits into a statement and an answer; more is claimed by the next call. */
-const MOST_CLAIMS = 2_000;
+export const MOST_CLAIMS = 2_000;
 const MOST_EXPIRED = 1_000;
 export class ClaimDesk {
   readonly #options: ClaimDeskOptions;
@@ -169,9 +169,9 @@ export class ClaimDesk {
     }
   }
 
-  /** To be called when a schedule was written that is due then. */
-  noteDue(dueMs: number | null, hasEnded: boolean): void {
-    this.#next.noteWritten(dueMs, hasEnded);
+  /** To be called when schedules were written. */
+  noteWritten(written: WrittenSlots): void {
+    this.#next.noteWritten(written);
   }
 
   /** To be called when other schedules are defined. */

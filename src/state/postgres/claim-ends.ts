@@ -19,11 +19,11 @@ export class ClaimEnds {
   /** Of each whether its claim was held. */
   async write(ends: readonly ClaimEnd[], toWrite: PatchRule): Promise<readonly boolean[]> {
     const checked = ends.map(withCheckedChange);
-    const rows = ends.map(({ record }) => this.#rowOf(record));
-    const operation = new EndClaims(checked, rows, { toWrite, wasEnded: this.#writer.wasEnded });
+    const rowOf = ({ record }: ClaimEnd): NewRow | undefined => this.#rowOf(record);
+    const operation = new EndClaims(checked, { rowOf, toWrite, wasEnded: this.#writer.wasEnded });
     await this.#writer.commit({ keys: checked.map(({ claim }) => claim), operation, news: "none" });
     const areHeld = operation.requireDone();
-    this.#jobs.noteMade(operation.records.length);
+    this.#jobs.noteMade(operation.recordCount);
     return areHeld;
   }
 
@@ -39,7 +39,7 @@ export class ClaimEnds {
 
 /** What decides is asked when it is written; a patch may be another by then. */
 function withCheckedChange(end: ClaimEnd): ClaimEnd {
-  const { claim, change } = end;
+  const { claim, change, record } = end;
   if (typeof change === "function") return end;
-  return { claim, change: checkedChange(change), noteRecorded: () => end.noteRecorded?.() };
+  return { claim, change: checkedChange(change), record, noteRecorded: () => end.noteRecorded?.() };
 }

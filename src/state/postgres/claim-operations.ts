@@ -8,38 +8,43 @@ import { wholeState } from "../whole-state.js";
 import type { NewRow } from "./job-rows.js";
 import type { RowDraft } from "./row-draft.js";
 import type { StateRow } from "./state-row.js";
-import type { RowOperation } from "./state-writer.js";
+import type { RowOperation } from "./decide-write.js";
 
 /** Ends those of the claims that are held; all of them or, where one cannot be decided, none. */
 export class EndClaims implements RowOperation {
   readonly #ends: readonly ClaimEnd[];
-  readonly #rows: readonly (NewRow | undefined)[];
+  readonly #rowOf: (end: ClaimEnd) => NewRow | undefined;
   readonly #toWrite: PatchRule;
   readonly #wasEnded: (token: string) => boolean;
   #areHeld: readonly boolean[] = [];
-  /** Those that the draft has ended and that are to be recorded, and their records. */
+  /** Those that the draft has ended and that are to be recorded, the ids of their records, and these until they are taken. */
   #recorded: ClaimEnd[] = [];
+  #ids: string[] = [];
   #records: NewRow[] = [];
   #failure: { readonly error: unknown } | undefined;
 
   /**
-   * `rows`: the record of each end, where that is to be made too. `wasEnded`: whether a claim was ended by us already,
+   * `rowOf`: the record of an end, where that is to be made too. `wasEnded`: whether a claim was ended by us already,
    * although nobody was told.
    */
   constructor(
     ends: readonly ClaimEnd[],
-    rows: readonly (NewRow | undefined)[],
-    { toWrite, wasEnded }: { readonly toWrite: PatchRule; readonly wasEnded: (token: string) => boolean },
+    rules: {
+      readonly rowOf: (end: ClaimEnd) => NewRow | undefined;
+      readonly toWrite: PatchRule;
+      readonly wasEnded: (token: string) => boolean;
+    },
   ) {
     this.#ends = ends;
-    this.#rows = rows;
-    this.#toWrite = toWrite;
-    this.#wasEnded = wasEnded;
+    this.#rowOf = rules.rowOf;
+    this.#toWrite = rules.toWrite;
+    this.#wasEnded = rules.wasEnded;
   }
 
   apply(draft: StateDraft): void {
     this.#failure = undefined;
     this.#recorded = [];
+    this.#ids = [];
     this.#records = [];
     const ended = new Set<string>();
     try {
@@ -49,7 +54,7 @@ export class EndClaims implements RowOperation {
         const patch = patches[index];
         if (patch === undefined) return this.#wasEnded(end.claim.token);
         draft.patch(end.claim, patch);
-        this.#record(end, this.#rows[index]);
+        this.#record(end);
         return true;
       });
     } catch (error) {
@@ -57,18 +62,27 @@ export class EndClaims implements RowOperation {
     }
   }
 
-  get records(): readonly NewRow[] {
-    return this.#records;
+  takeRecords(): readonly NewRow[] {
+    const records = this.#records;
+    this.#records = [];
+    return records;
+  }
+
+  /** How many records were to be made. */
+  get recordCount(): number {
+    return this.#recorded.length;
   }
 
   noteRecorded(ids: ReadonlySet<unknown> | undefined): void {
     for (const [index, end] of this.#recorded.entries())
-      if (ids?.has(this.#records[index]?.id) !== false) end.noteRecorded?.();
+      if (ids?.has(this.#ids[index]) !== false) end.noteRecorded?.();
   }
 
-  #record(end: ClaimEnd, row: NewRow | undefined): void {
+  #record(end: ClaimEnd): void {
+    const row = this.#rowOf(end);
     if (row === undefined) return;
     this.#recorded.push(end);
+    this.#ids.push(row.id);
     this.#records.push(row);
   }
 

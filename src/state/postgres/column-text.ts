@@ -22,7 +22,7 @@ export function textOfColumn(column: string): string {
 
 /** Texts as one, which takes a fraction of the time that an array would. In a statement, `lines` takes them apart again. */
 export function linesOf(texts: readonly (string | null)[]): string {
-  return texts.map((text) => text ?? NULL).join("\n");
+  return (texts.includes(null) ? texts.map((text) => text ?? NULL) : texts).join("\n");
 }
 
 export function lines(parameter: string): string {
@@ -34,13 +34,40 @@ export type Plain = number | boolean | string | null | undefined;
 
 /** Values as an array is written, for parameters of their type. */
 export function plainArray(values: readonly Plain[]): string {
-  return `{${values.map((value) => value ?? "null").join(",")}}`;
+  const hasNone = values.includes(null) || values.includes(undefined);
+  return `{${(hasNone ? values.map((value) => value ?? "null") : values).join(",")}}`;
 }
 
-/** As `plainArray`; one value where all are the same. In a statement, `shared` tells which each has. */
-export function sharedArray(values: readonly Plain[]): string {
-  const [first] = values;
-  return plainArray(values.every((value) => value === first) ? values.slice(0, 1) : values);
+/** The values of many rows, which are mostly the same: as long as they are, one is kept for all. */
+export class SharedColumn {
+  #first: Plain = undefined;
+  #count = 0;
+  /** Made for the first that is another. */
+  #values: Plain[] | undefined = undefined;
+
+  add(value: Plain): void {
+    if (this.#count++ === 0) this.#first = value;
+    else if (this.#values !== undefined) this.#values.push(value);
+    else if (value !== this.#first) {
+      this.#values = this.#repeated(this.#count - 1);
+      this.#values.push(value);
+    }
+  }
+
+  /** As an array is written: one value where all are the same. In a statement, `shared` tells which each has. */
+  get array(): string {
+    return plainArray(this.#values ?? [this.#first]);
+  }
+
+  /** As an array is written: one without values where all are `value`, which is the same as if nothing were said. */
+  arrayBut(value: Plain): string {
+    if (this.#values !== undefined) return plainArray(this.#values);
+    return this.#first === value ? "{}" : plainArray(this.#repeated(this.#count));
+  }
+
+  #repeated(length: number): Plain[] {
+    return Array.from({ length }, () => this.#first);
+  }
 }
 
 export function shared(parameter: string, column: string): string {

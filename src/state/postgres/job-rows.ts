@@ -9,16 +9,7 @@ import {
   type JobStart,
 } from "../jobs/job-log.js";
 import { jobRecord, storedEnd, storedStart } from "../jobs/job-record.js";
-import {
-  columnText,
-  lines,
-  linesOf,
-  type Plain,
-  plainArray,
-  shared,
-  sharedArray,
-  textOfColumn,
-} from "./column-text.js";
+import { columnText, lines, linesOf, plainArray, shared, SharedColumn, textOfColumn } from "./column-text.js";
 import { ONE_PLAN } from "./claim-functions.js";
 import type { Query } from "./database.js";
 import { msOf } from "./state-row.js";
@@ -82,31 +73,34 @@ export function insertParameters(rows: readonly NewRow[], node: string | undefin
   const agents: string[] = [];
   const schedules: (string | null)[] = [];
   const starts: (string | null)[] = [];
-  const statuses: Plain[] = [];
-  const triggers: Plain[] = [];
-  const sources: Plain[] = [];
-  const attempts: Plain[] = [];
-  const started: Plain[] = [];
-  const slots: Plain[] = [];
-  const finished: Plain[] = [];
-  const durations: Plain[] = [];
+  const statuses = new SharedColumn();
+  const triggers = new SharedColumn();
+  const sources = new SharedColumn();
+  const attempts = new SharedColumn();
+  const started = new SharedColumn();
+  const slots = new SharedColumn();
+  const finished = new SharedColumn();
+  const durations = new SharedColumn();
+  let hasStarts = false;
   for (const { id, start, end } of rows) {
+    const text = startText(start, end);
+    hasStarts ||= text !== null;
     ids.push(id);
     agents.push(columnText(start.agent));
     schedules.push(start.schedule === null ? null : columnText(start.schedule));
-    starts.push(startText(start, end));
-    statuses.push(end?.status ?? "running");
-    triggers.push(start.trigger);
-    sources.push(start.source);
-    attempts.push(start.attempt);
-    started.push(isoTimeMs(start.started_at));
-    slots.push(isoTimeMs(start.slot));
-    finished.push(isoTimeMs(end?.finished_at));
-    durations.push(end?.duration_ms);
+    starts.push(text);
+    statuses.add(end?.status ?? "running");
+    triggers.add(start.trigger);
+    sources.add(start.source);
+    attempts.add(start.attempt);
+    started.add(isoTimeMs(start.started_at));
+    slots.add(isoTimeMs(start.slot));
+    finished.add(isoTimeMs(end?.finished_at));
+    durations.add(end?.duration_ms);
   }
-  const texts = [ids, agents, schedules, starts].map(linesOf);
-  const values = [statuses, triggers, sources, attempts, started, slots, finished, durations];
-  return [node ?? null, ...texts, ...values.map(sharedArray)];
+  const texts = [linesOf(ids), linesOf(agents), linesOf(schedules), hasStarts ? linesOf(starts) : null];
+  const columns = [statuses, triggers, sources, attempts, started, slots, finished, durations];
+  return [node ?? null, ...texts, ...columns.map(({ array }) => array)];
 }
 
 /** The ids that were not taken; `undefined` when none was. */

@@ -12,31 +12,50 @@ export interface Look {
   readonly nextMs: number | undefined;
 }
 
+/** What was written. */
+export interface WrittenSlots {
+  /** When the first of them is due. */
+  readonly dueMs: number;
+  /** The first due time that one of them had, and has no longer. */
+  readonly leftMs: number;
+  /** Whether a claim has ended, which may let others run. */
+  readonly hasEnded: boolean;
+}
+
 export class NextDue {
   #look: Look | undefined;
   #nextMs = Infinity;
   /** What was written since the latest look was asked for, which may not have seen it. */
   #unseenMs = Infinity;
   #hasUnseenEnd = false;
+  #leftUnseenMs = Infinity;
 
   /** To be called before a look, which sees what was written by now. */
   noteAsking(): void {
     this.#unseenMs = Infinity;
     this.#hasUnseenEnd = false;
+    this.#leftUnseenMs = Infinity;
   }
 
   noteLook(look: Look): void {
     this.#look = look;
     this.#nextMs = Math.min(look.nextMs ?? Infinity, this.#unseenMs);
     if (look.hasLines && this.#hasUnseenEnd) this.forget();
+    this.#noteLeft(this.#leftUnseenMs);
   }
 
-  /** Takes note of a schedule that is due then, and whether a claim of it has ended, which may let others run. */
-  noteWritten(dueMs: number | null, hasEnded: boolean): void {
-    this.#nextMs = Math.min(this.#nextMs, dueMs ?? Infinity);
-    this.#unseenMs = Math.min(this.#unseenMs, dueMs ?? Infinity);
+  noteWritten({ dueMs, leftMs, hasEnded }: WrittenSlots): void {
+    this.#nextMs = Math.min(this.#nextMs, dueMs);
+    this.#unseenMs = Math.min(this.#unseenMs, dueMs);
+    this.#leftUnseenMs = Math.min(this.#leftUnseenMs, leftMs);
     this.#hasUnseenEnd ||= hasEnded;
     if (hasEnded && this.#look?.hasLines === true) this.forget();
+    this.#noteLeft(leftMs);
+  }
+
+  /** What was the next may have been that one. */
+  #noteLeft(leftMs: number): void {
+    if (leftMs <= this.#nextMs && leftMs < Infinity) this.forget();
   }
 
   /** Nothing is known any more. */

@@ -27,7 +27,7 @@ import type {
 } from "../state-store.js";
 import { wholeState } from "../whole-state.js";
 import { ChangeFeed } from "./change-feed.js";
-import { ClaimDesk } from "./claim-desk.js";
+import { ClaimDesk, MOST_CLAIMS } from "./claim-desk.js";
 import { ClaimEnds } from "./claim-ends.js";
 import { ClaimRenewals } from "./claim-renewals.js";
 import { Database } from "./database.js";
@@ -93,7 +93,8 @@ export class PostgresStore implements StateStore {
     const writer = new StateWriter({
       database,
       node,
-      onDue: (dueMs, hasEnded) => this.#desk.noteDue(dueMs, hasEnded),
+      onWritten: ({ dueMs, leftMs, ended }) =>
+        this.#desk.noteWritten({ dueMs, leftMs, hasEnded: ended.length > 0 }),
       monotonic: () => time.monotonic(),
       timeoutMs: Math.max(leaseMs / 2, SHORTEST_WRITE_TIMEOUT_MS),
     });
@@ -219,7 +220,8 @@ export class PostgresStore implements StateStore {
     await this.#life.liveByGivenClock(node);
     const { claims, skipped, latestChange } = await this.#desk.claimDue(node, limit);
     this.#feed?.noteLatest(latestChange);
-    return { claims, skipped };
+    const hasMore = claims.length >= MOST_CLAIMS && limit > MOST_CLAIMS;
+    return hasMore ? { claims, skipped, hasMore } : { claims, skipped };
   }
 
   /** Does nothing: a claim at its time is one round trip, and others could not see what was made ready here. */

@@ -16,55 +16,59 @@ export interface ChangedRow {
   readonly keepsClaim: boolean;
 }
 
-interface Draft {
-  readonly row: StateRow;
-  state: ScheduleFields;
-}
+/** Rows as they were read. */
+export type RowsByKey = Pick<ScheduleMap<StateRow>, "get">;
 
 export class RowDraft implements StateDraft {
-  readonly #drafts = new ScheduleMap<Draft>();
+  readonly #keys: readonly ScheduleKey[];
+  readonly #rows: RowsByKey;
+  /** Those that nobody has read. */
+  readonly #unread = new ScheduleMap<StateRow>();
+  readonly #changed = new Map<StateRow, ScheduleFields>();
 
-  constructor(rows: Iterable<StateRow>) {
-    for (const row of rows) this.#drafts.set(row, { row, state: row.state });
+  constructor(keys: readonly ScheduleKey[], rows: RowsByKey) {
+    this.#keys = keys;
+    this.#rows = rows;
   }
 
   /** The version that was read, which tells whether a row is still the same. */
   versionOf(key: ScheduleKey): number {
-    return this.#draft(key).row.version;
+    return this.#rowOf(key).version;
   }
 
   read(key: ScheduleKey): Partial<ScheduleState> {
-    return this.#draft(key).state;
+    return this.#stateOf(this.#rowOf(key));
   }
 
   patch(key: ScheduleKey, patch: ScheduleStatePatch): Partial<ScheduleState> {
-    const draft = this.#draft(key);
-    draft.state = applyPatch(draft.state, patch);
-    return draft.state;
+    const row = this.#rowOf(key);
+    const before = this.#stateOf(row);
+    const state = applyPatch(before, patch);
+    if (state !== before) this.#changed.set(row, state);
+    return state;
   }
 
-  *keys(): Iterable<ScheduleKey> {
-    for (const { row } of this.#drafts.values()) yield row;
+  keys(): Iterable<ScheduleKey> {
+    return this.#keys;
   }
 
   changed(): ChangedRow[] {
-    const changed: ChangedRow[] = [];
-    for (const { row, state } of this.#drafts.values()) {
-      if (state === row.state) continue;
+    return Array.from(this.#changed, ([row, state]) => {
       const { claim } = row.state;
-      const keepsClaim = claim != null && state.claim?.token === claim.token;
-      changed.push({ row, state, keepsClaim });
-    }
-    return changed;
+      return { row, state, keepsClaim: claim != null && state.claim?.token === claim.token };
+    });
   }
 
-  #draft(key: ScheduleKey): Draft {
-    const known = this.#drafts.get(key);
+  #stateOf(row: StateRow): ScheduleFields {
+    return this.#changed.get(row) ?? row.state;
+  }
+
+  #rowOf(key: ScheduleKey): StateRow {
+    const known = this.#rows.get(key) ?? this.#unread.get(key);
     if (known !== undefined) return known;
     const row = noRow(key);
-    const draft: Draft = { row, state: row.state };
-    this.#drafts.set(row, draft);
-    return draft;
+    this.#unread.set(key, row);
+    return row;
   }
 }
 

@@ -2,8 +2,6 @@
  * The attempts at one write. Each leaves a receipt in the database if it is carried out, which may be after its answer was
  * lost, and after the next attempt was sent: whoever wants to know what became of it looks for any of them.
  */
-import { randomToken } from "../../random.js";
-import type { ChangedRow } from "./row-draft.js";
 
 export class SentWrites {
   /** Of each attempt the claims that it ends, by its receipt. */
@@ -15,14 +13,9 @@ export class SentWrites {
     return [...this.#ended.keys()];
   }
 
-  /** The receipt of the next attempt, which makes these changes. */
-  next(changed: readonly ChangedRow[]): string {
-    const receipt = randomToken();
-    const tokens = changed.flatMap(({ row, keepsClaim }) =>
-      keepsClaim || row.state.claim == null ? [] : row.state.claim.token,
-    );
-    this.#ended.set(receipt, tokens);
-    return receipt;
+  /** Takes note of an attempt before it is sent, by its receipt, and of the claims that it ends. */
+  note(receipt: string, ended: readonly string[]): void {
+    this.#ended.set(receipt, ended);
   }
 
   /** The claims that the attempt with this receipt ends. */

@@ -4,7 +4,7 @@
  * others may write to the table too.
  */
 import { isFields } from "../../fields.js";
-import { isoTextOfMs, plainTimeMs } from "../../iso-time.js";
+import { isoTextOfMs, plainTimeDigits } from "../../iso-time.js";
 import { isScheduleFields, NO_FIELDS, type ScheduleFields } from "../check-schedule.js";
 import { PLAN_SOURCES, SCHEDULE_STATUSES } from "../schedule-state.js";
 import { DOCUMENT_END } from "./column-text.js";
@@ -20,7 +20,7 @@ interface ShortKey {
 
 const beginning = (letter: string): Pick<ShortKey, "letter" | "prefix"> => ({
   letter,
-  prefix: `,"${letter}":`,
+  prefix: `"${letter}":`,
 });
 const wordOf = (letter: string, words: readonly string[]): ShortKey => {
   const known: ReadonlyMap<unknown, string> = new Map(words.map((word) => [word, `"${word}"`]));
@@ -34,7 +34,7 @@ const wordOf = (letter: string, words: readonly string[]): ShortKey => {
 const [FIRST_MS, LAST_MS] = [-62_167_219_200_000, 253_402_300_799_999];
 const timeOf = (letter: string): ShortKey => ({
   ...beginning(letter),
-  write: (value) => plainTimeMs(value)?.toString(),
+  write: plainTimeDigits,
   read: (written) =>
     typeof written === "number" && written >= FIRST_MS && written <= LAST_MS && Number.isInteger(written)
       ? isoTextOfMs(written)
@@ -63,24 +63,75 @@ const LONG_KEYS: ReadonlyMap<string, readonly [name: string, key: ShortKey]> = n
   Array.from(SHORT_KEYS, ([name, key]) => [key.letter, [name, key]]),
 );
 /** A state that never started although it ran: both are the start of the latest run, unless somebody wrote otherwise. */
-const NEVER_STARTED = ',"s":null';
+const NEVER_STARTED = '"s":null';
 
 /** What a row holds of a state. The claim has columns of its own, which say that it is running; who is idle need not say so. */
 export function documentText(state: ScheduleFields): string {
-  let text = "";
+  const pieces: string[] = [];
+  writeDocument(state, pieces);
+  return pieces.join("");
+}
+
+/** The same, piece by piece: a text that grows leaves more behind than it is long, and thousands are written at once. */
+export function writeDocument(state: ScheduleFields, pieces: string[]): void {
+  const before = pieces.push("{");
   for (const name of Object.keys(state)) {
     const value = state[name];
     const key = SHORT_KEYS.get(name);
     if (value === undefined || (value === null && key !== undefined) || name === "claim") continue;
     if (name === "status" && (value === "idle" || (value === "running" && state.claim != null))) continue;
     if (name === "last_started_at" && value === state.last_run_at) continue;
+    if (pieces.length > before) pieces.push(",");
     const written = key?.write(value);
     if (key === undefined || written === undefined)
-      text += `,${JSON.stringify(name)}:${JSON.stringify(value)}`;
-    else text += key.prefix + written;
+      pieces.push(JSON.stringify(name), ":", JSON.stringify(value));
+    else pieces.push(key.prefix, written);
   }
-  if (state.last_started_at == null && state.last_run_at != null) text += NEVER_STARTED;
-  return `{${text.slice(1)}}`;
+  if (state.last_started_at == null && state.last_run_at != null)
+    pieces.push(pieces.length > before ? "," : "", NEVER_STARTED);
+  pieces.push("}");
+}
+
+/** The texts of many states as lines. Those of jobs that end together are mostly the same, and then it is one line for all. */
+export class SharedDocuments {
+  #first: ScheduleFields | undefined;
+  /** How many are told by the one line that there is. */
+  #sharedCount = 0;
+  readonly #pieces: string[] = [];
+
+  add(state: ScheduleFields): void {
+    if (this.#first === undefined) {
+      this.#first = state;
+      this.#sharedCount = 1;
+      writeDocument(state, this.#pieces);
+    } else if (this.#sharedCount > 0 && areSame(this.#first, state)) this.#sharedCount++;
+    else {
+      this.#tellApart();
+      this.#pieces.push("\n");
+      writeDocument(state, this.#pieces);
+    }
+  }
+
+  get lines(): string {
+    return this.#pieces.join("");
+  }
+
+  #tellApart(): void {
+    const line = this.#sharedCount > 1 ? this.lines : "";
+    for (let told = 1; told < this.#sharedCount; told++) this.#pieces.push("\n", line);
+    this.#sharedCount = 0;
+  }
+}
+
+/** Whether both have the same keys and values. What is an object is another, whatever it holds. */
+function areSame(one: ScheduleFields, other: ScheduleFields): boolean {
+  let count = 0;
+  for (const key in one) {
+    if (one[key] !== other[key] || !Object.hasOwn(other, key)) return false;
+    count++;
+  }
+  for (const _ in other) count--;
+  return count === 0;
 }
 
 /** The state that a text stands for. What is none resets this one schedule, and its claim stays fenced by its token. */

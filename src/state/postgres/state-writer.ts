@@ -4,32 +4,18 @@
  */
 import { quote } from "../../errors.js";
 import type { Fields } from "../../fields.js";
+import { GroupCommit } from "../group-commit.js";
 import { ScheduleMap } from "../schedule-map.js";
-import type { StateDraft } from "../state-operation.js";
 import type { ScheduleKey } from "../state-store.js";
 import { Turns } from "../../turns.js";
 import { StateError } from "../errors.js";
 import { type Database, isConflict, isLostReply } from "./database.js";
-import { insertedIds, type NewRow } from "./job-rows.js";
-import { type ChangedRow, RowDraft } from "./row-draft.js";
+import { type DecidedWrite, decideWrite, type StateTask, type WriteDecision } from "./decide-write.js";
+import { insertedIds } from "./job-rows.js";
+import type { RowsByKey } from "./row-draft.js";
 import { SentWrites } from "./sent-writes.js";
-import { dueColumn, keyColumns, noRow, readRow, ROW_COLUMNS, type StateRow } from "./state-row.js";
-import { type News, type StateWrite, writeStatement } from "./write-statement.js";
-
-export interface StateTask {
-  readonly keys: readonly ScheduleKey[];
-  readonly operation: RowOperation;
-  readonly news: News;
-}
-
-export interface RowOperation {
-  /** May be asked again, on another draft. */
-  apply(draft: StateDraft & Pick<RowDraft, "versionOf">): void;
-  /** The records of jobs that are to be made together with what it applied. */
-  readonly records?: readonly NewRow[] | undefined;
-  /** Hears that they were made: all, or only those with these ids. */
-  noteRecorded?(ids: ReadonlySet<unknown> | undefined): void;
-}
+import { keyColumns, noRow, readRow, ROW_COLUMNS, type StateRow } from "./state-row.js";
+import type { News } from "./write-statement.js";
 
 interface Batch {
   readonly tasks: StateTask[];
@@ -41,6 +27,11 @@ interface Batch {
 /** So many decisions in vain mean that something is wrong with more than the moment. */
 const MOST_TRIES = 100;
 
+/** As many as are claimed at once. In larger writes the database and this process would wait for each other in turns. */
+const MOST_ENDS = 2_000;
+/** One is decided while the other is carried out. */
+const ENDS_AT_ONCE = 2;
+
 /** How long a write whose answer was lost may still be under way in the database. */
 const UNCERTAIN_MS = 60_000;
 
@@ -48,8 +39,8 @@ export interface StateWriterOptions {
   readonly database: Database;
   /** The node whose changes these are, if it is one: it need not hear of them itself. */
   readonly node: () => string | undefined;
-  /** Hears when a schedule is due that was written, and whether a claim of it has ended. */
-  readonly onDue: (dueMs: number | null, hasEnded: boolean) => void;
+  /** Hears of what was written. */
+  readonly onWritten: (write: Pick<DecidedWrite, "dueMs" | "leftMs" | "ended">) => void;
   readonly monotonic: () => number;
   /** After so many milliseconds a write counts as lost. */
   readonly timeoutMs: number;
@@ -67,6 +58,12 @@ export class StateWriter {
   /** Takes what comes until its turn has come. */
   #next: Batch | undefined;
   #changed: Promise<void> = Promise.resolve();
+  /** Ends of claims concern nobody else's rows: they overlap with each other, and with nothing else. */
+  readonly #ends = new GroupCommit<StateTask>((tasks) => this.#write(tasks), {
+    atOnce: ENDS_AT_ONCE,
+    most: MOST_ENDS,
+    sizeOf: ({ keys }) => keys.length,
+  });
   /** The rows of claims that are held here, as they were last known. */
   readonly #known = new ScheduleMap<StateRow>();
   /** Writes of which nobody knows whether they were carried out. */
@@ -78,8 +75,12 @@ export class StateWriter {
     this.#options = options;
   }
 
-  /** Resolves when the changes are durable; all are made in the order of the calls. */
+  /** Resolves when the changes are durable; all are made in the order of the calls, but for ends of claims among themselves. */
   commit(task: StateTask): Promise<void> {
+    if (task.news === "none") {
+      this.#next = undefined;
+      return this.#turns.share(() => this.#ends.add(task));
+    }
     const told = typeof task.news === "string" ? undefined : task.news;
     if (this.#next === undefined || this.#next.told !== told) {
       const tasks: StateTask[] = [];
@@ -91,7 +92,7 @@ export class StateWriter {
     }
     const { tasks, written } = this.#next;
     tasks.push(task);
-    if (task.news !== "none") this.#changed = written.catch(() => {});
+    this.#changed = written.catch(() => {});
     return written;
   }
 
@@ -119,6 +120,11 @@ export class StateWriter {
 
   /** The rows of these schedules; of one that has none, an empty one. */
   async read(keys: readonly ScheduleKey[]): Promise<readonly StateRow[]> {
+    const found = await this.#read(keys);
+    return keys.map((key) => found.get(key) ?? noRow(key));
+  }
+
+  async #read(keys: readonly ScheduleKey[]): Promise<RowsByKey> {
     const { schema } = this.#options.database;
     const answer = await this.#options.database.query({
       name: `${schema}.read`,
@@ -133,14 +139,14 @@ export class StateWriter {
       const row = readRow(fields);
       found.set(row, row);
     }
-    return keys.map((key) => found.get(key) ?? noRow(key));
+    return found;
   }
 
   /** Makes the rows of schedules that have none, and reads all that are asked for. */
-  async #add(unknown: readonly ScheduleKey[], keys: readonly ScheduleKey[]): Promise<readonly StateRow[]> {
+  async #add(unknown: readonly ScheduleKey[], keys: readonly ScheduleKey[]): Promise<RowsByKey> {
     const { schema, query } = this.#options.database;
     await query({ text: `select ${schema}.add_schedules($1, $2)`, values: keyColumns(unknown) });
-    return this.read(keys);
+    return this.#read(keys);
   }
 
   async #write(tasks: readonly StateTask[]): Promise<void> {
@@ -159,46 +165,52 @@ export class StateWriter {
     keys: readonly ScheduleKey[],
     sent: SentWrites,
   ): Promise<void> {
-    const known = this.#allKnown(keys);
-    let rows = known ?? (await this.#readSurely(keys));
+    const areKnown = keys.every((key) => this.#known.get(key) !== undefined);
+    let rows: RowsByKey | undefined = areKnown ? this.#known : await this.#readSurely(keys);
     for (let tries = 1; ; tries++) {
-      const draft = new RowDraft(rows);
-      for (const { operation } of tasks) operation.apply(draft);
-      const changed = draft.changed();
-      const unknown = changed.filter(({ row }) => row.id === undefined);
-      if (unknown.length > 0) {
-        rows = await this.#add(
-          unknown.map(({ row }) => row),
-          keys,
-        );
-        continue;
-      }
+      const { missing, count, write } = this.#decide(tasks, keys, rows);
+      if (missing.length > 0) rows = await this.#add(missing, keys);
       // No version is looked at of what is not written.
-      if (rows === known && changed.length < rows.length) {
+      else if (rows === this.#known && count < keys.length) rows = await this.#readSurely(keys);
+      else if (write === undefined) return;
+      else {
+        rows = undefined;
+        const held = this.#forget(keys, write);
+        const answer = await this.#try(write, sent);
+        if (answer?.["is_written"] === true) {
+          for (const { operation } of tasks) operation.noteRecorded?.(insertedIds(answer));
+          this.note(held);
+          return this.#options.onWritten(write);
+        }
+        if (tries >= MOST_TRIES) throw tooOftenError(keys, tries);
+        // In this order: what is carried out after the look has changed what was read, and is refused then.
         rows = await this.#readSurely(keys);
-        continue;
+        if (sent.isUncertain && (await this.#receiptsOf(sent)).length > 0) return;
       }
-      if (changed.length === 0) return;
-      const records = tasks.flatMap(({ operation }) => operation.records ?? []);
-      const answer = await this.#try({ changed, news: newsOf(tasks), records }, sent);
-      if (answer?.["is_written"] === true) {
-        for (const { operation } of tasks) operation.noteRecorded?.(insertedIds(answer));
-        return this.#noteWritten(changed);
-      }
-      for (const key of keys) this.#known.delete(key);
-      if (tries >= MOST_TRIES) throw tooOftenError(keys, tries);
-      // In this order: what is carried out after the look has changed what was read, and is refused then.
-      rows = await this.#readSurely(keys);
-      if (sent.isUncertain && (await this.#receiptsOf(sent)).length > 0) return;
     }
   }
 
+  #decide(
+    tasks: readonly StateTask[],
+    keys: readonly ScheduleKey[],
+    rows: RowsByKey = this.#known,
+  ): WriteDecision {
+    const { database, node } = this.#options;
+    return decideWrite(tasks, keys, rows, { database, node: node() });
+  }
+
+  /** What was known is so no longer. Answers what it will be of the claims that are held here and go on. */
+  #forget(keys: readonly ScheduleKey[], { kept }: DecidedWrite): readonly StateRow[] {
+    const held = kept.filter((row) => this.#known.get(row) !== undefined);
+    for (const key of keys) this.#known.delete(key);
+    return held;
+  }
+
   /** Without an answer, or one that it is not written: a row has changed since it was read, or nobody knows. */
-  async #try(write: Omit<StateWrite, "receipt" | "node">, sent: SentWrites): Promise<Fields | undefined> {
-    const { database, node, timeoutMs } = this.#options;
-    const receipt = sent.next(write.changed);
+  async #try({ statement, receipt, ended }: DecidedWrite, sent: SentWrites): Promise<Fields | undefined> {
+    const { database, timeoutMs } = this.#options;
+    sent.note(receipt, ended);
     try {
-      const statement = writeStatement(database, { ...write, receipt, node: node() });
       const [answer] = await database.query({ ...statement, timeoutMs });
       return answer;
     } catch (error) {
@@ -212,8 +224,8 @@ export class StateWriter {
   readonly wasEnded = (token: string): boolean => this.#ended.has(token);
 
   /** As `read`. What was carried out before, although its answer was lost, is known as ours then. */
-  async #readSurely(keys: readonly ScheduleKey[]): Promise<readonly StateRow[]> {
-    const rows = await this.read(keys);
+  async #readSurely(keys: readonly ScheduleKey[]): Promise<RowsByKey> {
+    const rows = await this.#read(keys);
     if (this.#uncertain.size > 0) await this.#findOut();
     return rows;
   }
@@ -238,25 +250,6 @@ export class StateWriter {
     });
     return found.map(({ id }) => String(id));
   }
-
-  #allKnown(keys: readonly ScheduleKey[]): readonly StateRow[] | undefined {
-    const rows: StateRow[] = [];
-    for (const key of keys) {
-      const row = this.#known.get(key);
-      if (row === undefined) return undefined;
-      rows.push(row);
-    }
-    return rows;
-  }
-
-  #noteWritten(changed: readonly ChangedRow[]): void {
-    for (const { row, state, keepsClaim } of changed) {
-      if (!keepsClaim) this.#options.onDue(dueColumn(state), row.state.claim != null);
-      if (keepsClaim && this.#known.get(row) !== undefined)
-        this.#known.set(row, { ...row, state, version: row.version + 1 });
-      else this.#known.delete(row);
-    }
-  }
 }
 
 function tooOftenError([key]: readonly ScheduleKey[], tries: number): StateError {
@@ -267,10 +260,4 @@ function tooOftenError([key]: readonly ScheduleKey[], tries: number): StateError
       code: "STATE_DATABASE",
     },
   );
-}
-
-/** What the most telling of the tasks has to say. */
-function newsOf(tasks: readonly StateTask[]): News {
-  const all = tasks.map(({ news }) => news);
-  return all.find((news) => typeof news !== "string") ?? all.find((news) => news === "wake") ?? "none";
 }

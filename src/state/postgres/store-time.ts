@@ -28,6 +28,8 @@ export class StoreTime implements Clock {
   readonly #isGiven: boolean;
   #clock: Clock;
   #leadMs: number | undefined;
+  /** What was told last: thousands of jobs that end together have one time. */
+  #latest = new Date(NaN);
 
   constructor(given: Clock | undefined) {
     this.#isGiven = given !== undefined;
@@ -71,7 +73,9 @@ export class StoreTime implements Clock {
       throw new StateError("The database has not said yet what time it is: call open() first.", {
         code: "STATE_CLOSED",
       });
-    return new Date(Math.floor(this.#clock.monotonic() + this.#leadMs));
+    const ms = Math.floor(this.#clock.monotonic() + this.#leadMs);
+    if (this.#latest.getTime() !== ms) this.#latest = new Date(ms);
+    return this.#latest;
   }
 
   monotonic(): number {

@@ -10,6 +10,7 @@ const versionsOf = (schema: string): string => `
 
 export const createWriteFunctions = (schema: string): string => `
 -- Whatever is the same as if nothing were said of it may be left out: the slot where it is the due time, and all booleans.
+-- Where all have one due time, or one state, that is told once.
 create function ${schema}.write_states(
   in_ids bigint[], in_versions bigint[], in_dues double precision[], in_slots double precision[], in_sources text[],
   in_disabled boolean[], in_keeps_claim boolean[], in_keeps_seen boolean[], in_states text,
@@ -19,9 +20,13 @@ create function ${schema}.write_states(
 declare
   v_written integer;
   v_is_limited boolean;
+  -- No document has a line break in it.
+  v_states text[] := string_to_array(in_states, E'\n');
   -- Who has a place in the queue already, or is to have none.
   v_placed bigint[] := '{}';
 begin
+  if cardinality(in_dues) = 1 then in_dues := array_fill(in_dues[1], array[cardinality(in_ids)]); end if;
+  if cardinality(v_states) = 1 then v_states := array_fill(v_states[1], array[cardinality(in_ids)]); end if;
   if cardinality(in_unclaimed) > 0 then
     perform ${schema}.hold_places(in_unclaimed);
     v_placed := array(select s.id from unnest(in_ids, in_dues) as w(id, due)
@@ -31,7 +36,6 @@ begin
       where not exists (select from unnest(v_placed) as p(id) where p.id = u.id)));
   end if;
   with written as (
-    -- No document has a line break in it.
     update ${schema}.states s set
       version = s.version + 1, state = w.state, is_disabled = coalesce(w.is_disabled, false),
       due_at = to_timestamp(w.due / 1000), seen_at = case when w.keeps_seen then s.seen_at end,
@@ -39,8 +43,7 @@ begin
       source = w.source, token = case when w.keeps_claim then s.token end,
       claimed_at = case when w.keeps_claim then s.claimed_at end, owner = case when w.keeps_claim then s.owner end,
       lease_until = case when w.keeps_claim then s.lease_until end
-    from unnest(in_ids, in_versions, in_dues, in_slots, in_sources, in_disabled, in_keeps_claim, in_keeps_seen,
-        string_to_array(in_states, E'\n'))
+    from unnest(in_ids, in_versions, in_dues, in_slots, in_sources, in_disabled, in_keeps_claim, in_keeps_seen, v_states)
       as w(id, version, due, slot, source, is_disabled, keeps_claim, keeps_seen, state)
     where s.id = w.id and s.version = w.version
     returning s.id, s.agent_id, s.is_limited, s.due_at, s.token

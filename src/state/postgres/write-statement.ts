@@ -1,11 +1,11 @@
 /** The statement that writes changed rows, records jobs and tells others of it: one, so that all of it is made or nothing. */
 import type { ScheduleState } from "../schedule-state.js";
 import type { OutsideChange } from "../state-store.js";
-import { type Plain, plainArray } from "./column-text.js";
+import { type Plain, plainArray, SharedColumn } from "./column-text.js";
 import type { Database, Query } from "./database.js";
 import { insertParameters, type NewRow } from "./job-rows.js";
 import { type ChangedRow, changeOf } from "./row-draft.js";
-import { documentText } from "./state-document.js";
+import { SharedDocuments } from "./state-document.js";
 import { dueColumn, keyColumns, slotColumn, sourceColumn } from "./state-row.js";
 
 /** What others hear of a change: nothing, that there was one, or what it has changed, so that they plan by it. */
@@ -57,44 +57,43 @@ export function writeStatement(
   };
 }
 
-/** Stands for an array in which nothing is said: no source, not disabled, and so on. Most that end together have nothing to say. */
-const NONE = "{}";
-
 /** Each array as its text, in one walk: of a thousand jobs that end together, to let `pg` write them would take as long again. */
 function writeParameters(changed: readonly ChangedRow[]): string[] {
   const ids: Plain[] = [];
   const versions: Plain[] = [];
-  const dues: Plain[] = [];
-  const slots: Plain[] = [];
-  const sources: Plain[] = [];
-  const disabled: Plain[] = [];
-  const keptClaims: Plain[] = [];
-  const keptSlots: Plain[] = [];
-  const documents: string[] = [];
+  const dues = new SharedColumn();
+  const documents = new SharedDocuments();
+  // Most that end together have nothing to say in these: no source, not disabled, and so on.
+  const slots = new SharedColumn();
+  const sources = new SharedColumn();
+  const disabled = new SharedColumn();
+  const keptClaims = new SharedColumn();
+  const keptSlots = new SharedColumn();
   const unclaimed: Plain[] = [];
   for (const { row, state, keepsClaim } of changed) {
+    const due = dueColumn(state);
     const slot = slotColumn(state);
     ids.push(row.id);
     versions.push(row.version);
-    dues.push(dueColumn(state));
-    slots.push(slot);
-    sources.push(keepsClaim ? state.claim?.source : sourceColumn(state));
-    disabled.push(state.status === "disabled");
-    keptClaims.push(keepsClaim);
-    keptSlots.push(slotColumn(row.state) === slot);
-    documents.push(documentText(state));
+    dues.add(due);
+    slots.add(slot === due ? null : slot);
+    sources.add((keepsClaim ? state.claim?.source : sourceColumn(state)) ?? null);
+    disabled.add(state.status === "disabled");
+    keptClaims.add(keepsClaim);
+    keptSlots.add(slotColumn(row.state) === slot);
+    documents.add(state);
     if (row.state.claim == null) unclaimed.push(row.id);
   }
   return [
     plainArray(ids),
     plainArray(versions),
-    plainArray(dues),
-    slots.every((slot, index) => slot === dues[index]) ? NONE : plainArray(slots),
-    sources.every((source) => source == null) ? NONE : plainArray(sources),
-    disabled.includes(true) ? plainArray(disabled) : NONE,
-    keptClaims.includes(true) ? plainArray(keptClaims) : NONE,
-    keptSlots.includes(true) ? plainArray(keptSlots) : NONE,
-    documents.join("\n"),
+    dues.array,
+    slots.arrayBut(null),
+    sources.arrayBut(null),
+    disabled.arrayBut(false),
+    keptClaims.arrayBut(false),
+    keptSlots.arrayBut(false),
+    documents.lines,
     plainArray(unclaimed),
   ];
 }
