@@ -68,8 +68,8 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
     edits: [
       [
         "state/postgres/write-functions.ts",
-        "where s.id = w.id and s.version = w.version\n",
-        "where s.id = w.id and w.version is not null\n",
+        "and s.id = w.id and s.version = w.version\n",
+        "and s.id = w.id and w.version is not null\n",
       ],
     ],
     breaks: ["one live claim", "no acknowledged update is lost", "every slot is accounted for"],

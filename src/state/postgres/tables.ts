@@ -38,6 +38,7 @@ create table ${schema}.schedules (
 );
 
 -- No column that changes is in an index: a claim and its end then cost no index anything, and leave nothing behind in one.
+-- That holds of rows that stay on their page: each is defined empty, and has room for what it grows to, its claim and its end.
 create table ${schema}.states (
   id bigint primary key references ${schema}.schedules on delete cascade,
   agent_id bigint not null,
@@ -61,7 +62,7 @@ create table ${schema}.states (
   lease_until timestamptz,
   -- Null while it was only defined. Many are told as one text, with this character between them.
   state text check (strpos(state, '${DOCUMENT_END}') = 0)
-) with (fillfactor = 50);
+) with (fillfactor = 16);
 
 -- What nobody has claimed and will be due. Whoever takes somebody out of it, or moves them, has done so before their state.
 create table ${schema}.queue (

@@ -8,6 +8,9 @@ import { keepOthersFromClaiming, ONE_PLAN } from "./claim-functions.js";
 const versionsOf = (schema: string): string => `
   array(select s.version from unnest(in_ids) as u(id) join ${schema}.states s on s.id = u.id order by u.id)`;
 
+/** Lists are matched as they stand, in the order of their ids, however long they are: the rows are locked in that order too. */
+const IN_ORDER = "set enable_nestloop = off set enable_hashjoin = off";
+
 export const createWriteFunctions = (schema: string): string => `
 -- Whatever is the same as if nothing were said of it may be left out: the slot where it is the due time, and all booleans.
 -- Where all have one due time, or one state, that is told once.
@@ -35,24 +38,8 @@ begin
     perform ${schema}.leave_queue(array(select u.id from unnest(in_unclaimed) as u(id)
       where not exists (select from unnest(v_placed) as p(id) where p.id = u.id)));
   end if;
-  with written as (
-    update ${schema}.states s set
-      version = s.version + 1, state = w.state, is_disabled = coalesce(w.is_disabled, false),
-      due_at = to_timestamp(w.due / 1000), seen_at = case when w.keeps_seen then s.seen_at end,
-      slot = case when w.keeps_claim then s.slot else to_timestamp(coalesce(w.slot, w.due) / 1000) end,
-      source = w.source, token = case when w.keeps_claim then s.token end,
-      claimed_at = case when w.keeps_claim then s.claimed_at end, owner = case when w.keeps_claim then s.owner end,
-      lease_until = case when w.keeps_claim then s.lease_until end
-    from unnest(in_ids, in_versions, in_dues, in_slots, in_sources, in_disabled, in_keeps_claim, in_keeps_seen, v_states)
-      as w(id, version, due, slot, source, is_disabled, keeps_claim, keeps_seen, state)
-    where s.id = w.id and s.version = w.version
-    returning s.id, s.agent_id, s.is_limited, s.due_at, s.token
-  ), queued as (
-    insert into ${schema}.queue (due_at, id, agent_id) select w.due_at, w.id, case when w.is_limited then w.agent_id end
-    from written w where w.token is null and w.due_at is not null
-      and not exists (select from unnest(v_placed) as p(id) where p.id = w.id)
-  )
-  select count(*), bool_or(w.is_limited) into v_written, v_is_limited from written w;
+  select r.written, r.is_limited into v_written, v_is_limited from ${schema}.write_rows(
+    in_ids, in_versions, in_dues, in_slots, in_sources, in_disabled, in_keeps_claim, in_keeps_seen, v_states, v_placed) as r;
   if v_written < cardinality(in_ids) then
     raise exception 'a state was changed by another' using errcode = '40001';
   end if;
@@ -64,6 +51,37 @@ begin
   return true;
 -- Taken back, and answered: an error would cost the connection with all that is prepared on it.
 exception when serialization_failure then return false;
+end $$;
+
+-- What write_states writes of rows and their places in the queue, all of it by one statement.
+create function ${schema}.write_rows(
+  in_ids bigint[], in_versions bigint[], in_dues double precision[], in_slots double precision[], in_sources text[],
+  in_disabled boolean[], in_keeps_claim boolean[], in_keeps_seen boolean[], in_states text[],
+  -- Those whose place in the queue stays as it is.
+  in_placed bigint[],
+  out written integer, out is_limited boolean
+) language plpgsql ${ONE_PLAN} ${IN_ORDER} as $$
+#variable_conflict use_column
+begin
+  with made as (
+    update ${schema}.states s set
+      version = s.version + 1, state = w.state, is_disabled = coalesce(w.is_disabled, false),
+      due_at = to_timestamp(w.due / 1000), seen_at = case when w.keeps_seen then s.seen_at end,
+      slot = case when w.keeps_claim then s.slot else to_timestamp(coalesce(w.slot, w.due) / 1000) end,
+      source = w.source, token = case when w.keeps_claim then s.token end,
+      claimed_at = case when w.keeps_claim then s.claimed_at end, owner = case when w.keeps_claim then s.owner end,
+      lease_until = case when w.keeps_claim then s.lease_until end
+    from unnest(in_ids, in_versions, in_dues, in_slots, in_sources, in_disabled, in_keeps_claim, in_keeps_seen, in_states)
+      as w(id, version, due, slot, source, is_disabled, keeps_claim, keeps_seen, state)
+    -- Told twice: so all are found on one way through the index, and not each by a way of its own.
+    where s.id = any(in_ids) and s.id = w.id and s.version = w.version
+    returning s.id, s.agent_id, s.is_limited, s.due_at, s.token
+  ), queued as (
+    insert into ${schema}.queue (due_at, id, agent_id) select w.due_at, w.id, case when w.is_limited then w.agent_id end
+    from made w where w.token is null and w.due_at is not null
+      and not exists (select from unnest(in_placed) as p(id) where p.id = w.id)
+  )
+  select count(*), bool_or(w.is_limited) into written, is_limited from made w;
 end $$;
 
 -- Keeps others from claiming schedules that are in the queue, and waits for who does. Whoever changes states of such begins
