@@ -54,7 +54,7 @@ export class GatedStore implements StateStore {
   readonly isShared: boolean;
   readonly #store: MemoryStore;
   readonly #gates = new Map<StoreCall, HeldGate>();
-  readonly #failures = new Map<StoreCall, Error[]>();
+  readonly #failures = new Map<StoreCall, { readonly error: Error; times: number }>();
   readonly #lateFailures: Error[] = [];
   readonly #counts = new Map<StoreCall, number>();
   readonly #listeners = new Set<(changes: readonly OutsideChange[]) => void>();
@@ -119,10 +119,7 @@ export class GatedStore implements StateStore {
 
   /** Makes the next `times` calls fail. */
   fail(call: StoreCall, error: Error, times = 1): void {
-    this.#failures.set(
-      call,
-      Array.from({ length: times }, () => error),
-    );
+    this.#failures.set(call, { error, times });
   }
 
   /** Changes a state as another process would, and tells the listeners. */
@@ -212,8 +209,8 @@ export class GatedStore implements StateStore {
     this.#counts.set(call, this.count(call) + 1);
     const gate = this.#gates.get(call);
     if (gate?.side === "before") await gate.pass();
-    const failure = this.#failures.get(call)?.shift();
-    if (failure !== undefined) throw failure;
+    const failure = this.#failures.get(call);
+    if (failure !== undefined && failure.times-- > 0) throw failure.error;
     const result = await act();
     if (gate?.side === "after") await gate.pass();
     return result;

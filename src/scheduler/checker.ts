@@ -19,10 +19,10 @@ const SMALLEST_SET_BACK_MS = 1_000;
 const LONGEST_AHEAD_MS = 500;
 
 /**
- * With so many jobs whose ends are still to be recorded, a shared store is asked for no more: should the process die, they
- * would all run again. As much as two writes hold, so that the next is ready when one has ended.
+ * With so many jobs that have ended and whose claims are still held, a shared store is asked for no more: should the process
+ * die, they would all run again. As much as two writes hold, so that the next is ready when one has ended.
  */
-const MOST_UNRECORDED = 4_000;
+const MOST_UNSETTLED = 4_000;
 
 /** What the store is asked for while other things are done. */
 interface Question {
@@ -198,7 +198,7 @@ export class Checker {
   }
 
   /**
-   * Whether the pass may claim more: nothing waits for the next one, what has ended is recorded as fast as it comes, and
+   * Whether the pass may claim more: nothing waits for the next one, what has ended is written as fast as it comes, and
    * claims are renewed by others than passes, as those of a shared store are.
    */
   get #mayGoOn(): boolean {
@@ -206,9 +206,9 @@ export class Checker {
     return !this.#hasNews && !this.#isBehind;
   }
 
-  /** Whether ends are to be recorded before anything is claimed. Each that is wakes the loop. */
+  /** Whether claims are to be ended before others are made. Each that is wakes the loop. */
   get #isBehind(): boolean {
-    return this.#context.store.isShared === true && this.#jobs.unrecordedCount >= MOST_UNRECORDED;
+    return this.#context.store.isShared === true && this.#jobs.unsettledCount >= MOST_UNSETTLED;
   }
 
   /** Whether there is something to be done besides claiming. */

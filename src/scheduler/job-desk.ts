@@ -39,6 +39,7 @@ export class JobDesk {
   #startCount = 0;
   #size = 0;
   #unrecordedCount = 0;
+  #unsettledCount = 0;
 
   /** `onFreed` hears when capacity may have become free. */
   constructor(
@@ -72,6 +73,11 @@ export class JobDesk {
   /** How many have ended whose end is still to be recorded, or could not be. */
   get unrecordedCount(): number {
     return this.#unrecordedCount;
+  }
+
+  /** How many have ended whose claim is still held: should the process die, they would run again. */
+  get unsettledCount(): number {
+    return this.#unsettledCount;
   }
 
   countOf(agent: string): number {
@@ -199,6 +205,7 @@ export class JobDesk {
     if (ends.length === 0) return;
     const finishedAt = this.#context.clock.now();
     this.#unrecordedCount += ends.length;
+    this.#unsettledCount += ends.length;
     this.#ended.addAll(
       ends.map(({ job, outcome, finishedMs }) => new EndedJob(job, outcome, finishedAt, finishedMs)),
     );
@@ -210,6 +217,7 @@ export class JobDesk {
     if (running.isGone) return;
     running.isGone = true;
     this.#size--;
+    this.#unsettledCount--;
     // The next one may have started already.
     if (this.#running.get(running.claim) === running) this.#running.delete(running.claim);
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { nextTurn } from "../../../src/clock.js";
 import type { Claim, ScheduleStatePatch } from "../../../src/index.js";
 import type { PostgresStore } from "../../../src/state/postgres/index.js";
 import { key, planAll, scene } from "./scene.js";
@@ -88,6 +89,21 @@ describe("the ends of thousands of claims", () => {
     expect(areHeld.filter(Boolean)).toHaveLength(MANY.length);
     const last = MANY.at(-1) ?? "";
     expect(await outsider.read(key(last))).toMatchObject({ last_error: `of ${key(last).agent}` });
+  });
+
+  it("go along with changes that wait, where both come in turns", async () => {
+    const { store, claims, writes, letGo } = await crowd();
+    const [first, ...others] = claims.slice(0, 41);
+    if (first === undefined) throw new Error("Nothing was claimed.");
+    const changing = store.update(first, { failure_count: 1 });
+    await nextTurn();
+    const rest = others.map((claim, index) =>
+      index % 2 === 0 ? store.complete(claim, {}) : store.update(claim, { failure_count: 1 }),
+    );
+    letGo();
+    await Promise.all([changing, ...rest]);
+    // The change that was under way, the end that came first, and all others together.
+    expect(writes.count).toBe(3);
   });
 
   it("come before a change that is asked for after them, and after one that was asked for before", async () => {

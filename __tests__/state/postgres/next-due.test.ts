@@ -1,6 +1,8 @@
 /** When something can be claimed next, without asking. */
 import { describe, expect, it } from "vitest";
 import { NextDue } from "../../../src/state/postgres/next-due.js";
+import { key, scene, START } from "./scene.js";
+import { connectionLost, isWrite, SteeredPool } from "./steered-pool.js";
 
 const LOOK = { atMs: 100, hasLeft: false, hasLines: false, nextMs: 500 };
 const WRITTEN = { dueMs: Infinity, leftMs: Infinity, hasEnded: false };
@@ -67,5 +69,25 @@ describe("the next slot", () => {
     const next = looked({ hasLines: true });
     next.noteWritten({ ...WRITTEN, hasEnded: true });
     expect(next.at(undefined)).toBeUndefined();
+  });
+});
+
+describe("the next slot of a PostgreSQL store", () => {
+  it("is known although the answer to the write that made it was lost", async () => {
+    const { node } = scene();
+    const pool = new SteeredPool();
+    const store = await node({ pool });
+    await store.define([key("a/x")]);
+    await store.claimDue(10);
+    let isLost = false;
+    pool.steer = async (query, carryOut) => {
+      const answer = await carryOut();
+      if (!isWrite(query) || isLost) return answer;
+      isLost = true;
+      throw connectionLost();
+    };
+    await store.update(key("a/x"), { next_run_at: START });
+    expect(isLost).toBe(true);
+    expect(await store.nextDueAt()).toEqual(new Date(START));
   });
 });

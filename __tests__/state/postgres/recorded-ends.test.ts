@@ -126,6 +126,43 @@ describe("the end of a claim with the record of its job", () => {
     await expect(store.jobs.recordAll([end.record])).rejects.toMatchObject({ code: "INVALID_STATE" });
   });
 
+  it("is not written, nor are those that come with it, where one of them cannot be decided", async () => {
+    const { node } = scene();
+    const store = await node();
+    await planAll([store], ["a/x", "b/y", "c/z"]);
+    const [x, y, z] = (await store.claimDue(10)).claims as [Claim, Claim, Claim];
+    const undecided = {
+      claim: y,
+      change: (): never => {
+        throw new RangeError("undecided");
+      },
+    };
+    const [together, other] = await Promise.allSettled([
+      store.completeAll([new RecordedEnd(x), undecided]),
+      store.completeAll([new RecordedEnd(z)]),
+    ]);
+    expect([together, other]).toMatchObject([{ reason: { message: "undecided" } }, { value: [true] }]);
+    expect((await store.jobs.list()).map(({ agent }) => agent)).toEqual(["c"]);
+    expect(await store.completeAll([new RecordedEnd(x)])).toEqual([true]);
+  });
+
+  it("keeps the claims of all where the record of one cannot be made", async () => {
+    const { node } = scene();
+    const store = await node();
+    await planAll([store], ["a/x", "b/y"]);
+    const [x, y] = (await store.claimDue(10)).claims as [Claim, Claim];
+    const unrecordable: ClaimEnd = {
+      claim: y,
+      change: () => ({}),
+      get record(): never {
+        throw new RangeError("no record");
+      },
+    };
+    await expect(store.completeAll([new RecordedEnd(x), unrecordable])).rejects.toThrow("no record");
+    expect(await store.jobs.list()).toEqual([]);
+    expect(await store.completeAll([new RecordedEnd(x)])).toEqual([true]);
+  });
+
   it("records it once when it is decided again", async () => {
     const { node, outsider } = scene();
     const store = await node();

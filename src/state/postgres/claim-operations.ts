@@ -43,23 +43,31 @@ export class EndClaims implements RowOperation {
 
   apply(draft: StateDraft): void {
     this.#failure = undefined;
-    this.#recorded = [];
-    this.#ids = [];
-    this.#records = [];
+    this.#forgetRecords();
     const ended = new Set<string>();
     try {
       // A draft takes nothing back: all are decided before the first is made.
-      const patches = this.#ends.map((end) => this.#patchOf(draft, end, ended));
-      this.#areHeld = this.#ends.map((end, index) => {
+      const patches = this.#ends.map((end) => {
+        const patch = this.#patchOf(draft, end, ended);
+        if (patch !== undefined) this.#record(end);
+        return patch;
+      });
+      this.#areHeld = this.#ends.map(({ claim }, index) => {
         const patch = patches[index];
-        if (patch === undefined) return this.#wasEnded(end.claim.token);
-        draft.patch(end.claim, patch);
-        this.#record(end);
+        if (patch === undefined) return this.#wasEnded(claim.token);
+        draft.patch(claim, patch);
         return true;
       });
     } catch (error) {
       this.#failure = { error };
+      this.#forgetRecords();
     }
+  }
+
+  #forgetRecords(): void {
+    this.#recorded = [];
+    this.#ids = [];
+    this.#records = [];
   }
 
   takeRecords(): readonly NewRow[] {

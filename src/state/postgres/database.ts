@@ -78,8 +78,8 @@ export interface DatabaseOptions {
 const MOST_TRIES = 10;
 const heardPools = new WeakSet<PostgresPool>();
 const heardClients = new WeakSet<PostgresClient>();
-/** State, jobs, the heartbeat and the listener may be under way at once. */
-const MOST_CONNECTIONS = 6;
+/** Who listens, claims, two writes of ends, starts and ends of records may be under way, and none may keep a renewal or the heartbeat. */
+const MOST_CONNECTIONS = 8;
 /** Of every pool that is made here. */
 export const POOL_SETTINGS: Readonly<PoolConfig> = {
   max: MOST_CONNECTIONS,

@@ -19,6 +19,8 @@ import type { News } from "./write-statement.js";
 
 interface Batch {
   readonly tasks: StateTask[];
+  /** How many schedules they concern. */
+  size: number;
   readonly written: Promise<void>;
   /** Which keys others hear of, of all that is written with it. */
   readonly told: Exclude<News, string> | undefined;
@@ -77,23 +79,33 @@ export class StateWriter {
 
   /** Resolves when the changes are durable; all are made in the order of the calls, but for ends of claims among themselves. */
   commit(task: StateTask): Promise<void> {
-    if (task.news === "none") {
+    const isEnd = task.news === "none";
+    if (isEnd && !this.#mayJoin(task)) {
       this.#next = undefined;
       return this.#turns.share(() => this.#ends.add(task));
     }
     const told = typeof task.news === "string" ? undefined : task.news;
-    if (this.#next === undefined || this.#next.told !== told) {
-      const tasks: StateTask[] = [];
-      const written = this.#turns.take(() => {
-        if (this.#next?.tasks === tasks) this.#next = undefined;
-        return this.#write(tasks);
-      });
-      this.#next = { tasks, written, told };
-    }
-    const { tasks, written } = this.#next;
-    tasks.push(task);
-    this.#changed = written.catch(() => {});
-    return written;
+    if (this.#next === undefined || this.#next.told !== told) this.#next = this.#begin(told);
+    const batch = this.#next;
+    batch.tasks.push(task);
+    batch.size += task.keys.length;
+    if (!isEnd) this.#changed = batch.written.catch(() => {});
+    return batch.written;
+  }
+
+  /** Whether an end goes along with a change that waits. Where both come in turns, each would else be a write of its own. */
+  #mayJoin({ keys }: StateTask): boolean {
+    const next = this.#next;
+    return next !== undefined && next.told === undefined && next.size + keys.length <= MOST_ENDS;
+  }
+
+  #begin(told: Batch["told"]): Batch {
+    const tasks: StateTask[] = [];
+    const written = this.#turns.take(() => {
+      if (this.#next?.tasks === tasks) this.#next = undefined;
+      return this.#write(tasks);
+    });
+    return { tasks, size: 0, written, told };
   }
 
   /** Resolves when what was asked for before is written, but for the ends of claims, which others need not wait for. */
@@ -185,7 +197,8 @@ export class StateWriter {
         if (tries >= MOST_TRIES) throw tooOftenError(keys, tries);
         // In this order: what is carried out after the look has changed what was read, and is refused then.
         rows = await this.#readSurely(keys);
-        if (sent.isUncertain && (await this.#receiptsOf(sent)).length > 0) return;
+        if (sent.isUncertain && (await this.#receiptsOf(sent)).length > 0)
+          return this.#options.onWritten(write);
       }
     }
   }

@@ -28,8 +28,6 @@ export class StoreTime implements Clock {
   readonly #isGiven: boolean;
   #clock: Clock;
   #leadMs: number | undefined;
-  /** What was told last: thousands of jobs that end together have one time. */
-  #latest = new Date(NaN);
 
   constructor(given: Clock | undefined) {
     this.#isGiven = given !== undefined;
@@ -73,9 +71,7 @@ export class StoreTime implements Clock {
       throw new StateError("The database has not said yet what time it is: call open() first.", {
         code: "STATE_CLOSED",
       });
-    const ms = Math.floor(this.#clock.monotonic() + this.#leadMs);
-    if (this.#latest.getTime() !== ms) this.#latest = new Date(ms);
-    return this.#latest;
+    return new Date(Math.floor(this.#clock.monotonic() + this.#leadMs));
   }
 
   monotonic(): number {
