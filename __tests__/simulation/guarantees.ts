@@ -467,14 +467,21 @@ export class Guarantees implements StateWitness, JobWitness {
     return this.fleet.find((known) => known.name === agent)?.schedules[schedule];
   }
 
-  /** All that a schedule was since a moment, and what it was then. */
+  /**
+   * All that a schedule was since a moment, and what it was then. Where it was gone by then and others may have it, what it
+   * was before: a job that outlives its schedule leaves a plan for them.
+   */
   #definitionsSince(name: string, sinceMs: number): SimulatedSchedule[] {
     const [agent, schedule = ""] = name.split("/");
-    const first = this.#fleets.findLastIndex(({ atMs }) => atMs < sinceMs - 10 * this.#world.checkMs);
-    return this.#fleets.slice(Math.max(0, first)).flatMap(({ agents }) => {
-      const found = agents.find((known) => known.name === agent)?.schedules[schedule];
-      return found?.type === "interval" && found.interval !== "0s" ? [found] : [];
-    });
+    const given = this.#fleets.map(
+      ({ agents }) => agents.find((known) => known.name === agent)?.schedules[schedule],
+    );
+    const then = this.#fleets.findLastIndex(({ atMs }) => atMs < sinceMs - 10 * this.#world.checkMs);
+    const isShared = this.process?.inner.isShared === true;
+    const first = isShared ? given.findLastIndex((known, at) => at <= then && known !== undefined) : then;
+    return given
+      .slice(Math.max(0, first))
+      .flatMap((found) => (found?.type === "interval" && found.interval !== "0s" ? [found] : []));
   }
 }
 
