@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { NextDue } from "../../../src/state/postgres/next-due.js";
 import { key, scene, START } from "./scene.js";
-import { connectionLost, isWrite, SteeredPool } from "./steered-pool.js";
+import { loseNextAnswer, SteeredPool } from "./steered-pool.js";
 
 const LOOK = { atMs: 100, hasLeft: false, hasLines: false, nextMs: 500 };
 const WRITTEN = { dueMs: Infinity, leftMs: Infinity, hasEnded: false };
@@ -79,15 +79,9 @@ describe("the next slot of a PostgreSQL store", () => {
     const store = await node({ pool });
     await store.define([key("a/x")]);
     await store.claimDue(10);
-    let isLost = false;
-    pool.steer = async (query, carryOut) => {
-      const answer = await carryOut();
-      if (!isWrite(query) || isLost) return answer;
-      isLost = true;
-      throw connectionLost();
-    };
+    const isLost = loseNextAnswer(pool);
     await store.update(key("a/x"), { next_run_at: START });
-    expect(isLost).toBe(true);
+    expect(isLost()).toBe(true);
     expect(await store.nextDueAt()).toEqual(new Date(START));
   });
 });

@@ -4,7 +4,7 @@ import type { Claim, ClaimEnd } from "../../../src/index.js";
 import type { EndedJobRecord } from "../../../src/state/jobs/job-log.js";
 import type { PostgresStore } from "../../../src/state/postgres/index.js";
 import { only, planAll, scene, START } from "./scene.js";
-import { connectionLost, isWrite, SteeredPool } from "./steered-pool.js";
+import { loseNextAnswer, SteeredPool } from "./steered-pool.js";
 
 function recordOf({ agent, schedule, jobId }: Claim): EndedJobRecord {
   return {
@@ -179,14 +179,9 @@ describe("the end of a claim with the record of its job", () => {
     const pool = new SteeredPool();
     const store = await node({ pool });
     const end = new RecordedEnd(await claimed(store));
-    let isLost = false;
-    pool.steer = async (query, carryOut) => {
-      const answer = await carryOut();
-      if (!isWrite(query) || isLost) return answer;
-      isLost = true;
-      throw connectionLost();
-    };
+    const isLost = loseNextAnswer(pool);
     expect(await store.completeAll([end])).toEqual([true]);
+    expect(isLost()).toBe(true);
     expect(await store.jobs.list()).toEqual([end.record]);
   });
 });

@@ -34,3 +34,15 @@ export const connectionLost = (): Error => new Error("Connection terminated unex
 
 export const isWrite = ({ text }: Query): boolean => text.includes("write_states");
 export const isClaim = ({ text }: Query): boolean => text.includes("claim_due");
+
+/** Loses the answer to the next write, which has its effect. Answers whether that has happened. */
+export function loseNextAnswer(pool: SteeredPool): () => boolean {
+  let isLost = false;
+  pool.steer = async (query, carryOut) => {
+    const answer = await carryOut();
+    if (!isWrite(query) || isLost) return answer;
+    isLost = true;
+    throw connectionLost();
+  };
+  return () => isLost;
+}

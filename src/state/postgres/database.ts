@@ -78,7 +78,10 @@ export interface DatabaseOptions {
 const MOST_TRIES = 10;
 const heardPools = new WeakSet<PostgresPool>();
 const heardClients = new WeakSet<PostgresClient>();
-/** Who listens, claims, two writes of ends, starts and ends of records may be under way, and none may keep a renewal or the heartbeat. */
+/**
+ * Under way at once may be who listens, a claim, two writes of ends, and the starts and ends of records; a renewal and the
+ * heartbeat must not wait for any of these.
+ */
 const MOST_CONNECTIONS = 8;
 /** Of every pool that is made here. */
 export const POOL_SETTINGS: Readonly<PoolConfig> = {
