@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { FileStore } from "rota";
 import writeFileAtomic from "write-file-atomic";
 import { parse, stringify } from "yaml";
-import { emptyDocument } from "../dist/state/file/state-document.js";
-import { readDocument } from "../dist/state/file/read-document.js";
+import { emptyDocument } from "../dist/state/file/yaml/state-document.js";
+import { readDocument } from "../dist/state/file/yaml/read-document.js";
 import { cpuOf, median, printEnvironment } from "./measure.js";
 
 const SCHEDULES_PER_AGENT = 10;

@@ -9,8 +9,8 @@ export {
   nextCronRuns,
   parseCronExpression,
   previousCronRun,
-} from "./scheduler/cron.js";
-export type { CronExpression, CronFieldName } from "./scheduler/cron-expression.js";
+} from "./scheduler/timing/cron.js";
+export type { CronExpression, CronFieldName } from "./scheduler/timing/cron-expression.js";
 export {
   CronParseError,
   IntervalParseError,
@@ -21,15 +21,15 @@ export {
   ScheduleTriggerError,
   TimezoneError,
 } from "./scheduler/errors.js";
-export { type Plan, type PlanInput, planNextRun } from "./scheduler/governor.js";
+export { type Plan, type PlanInput, planNextRun } from "./scheduler/planning/governor.js";
 export {
   calculateNextTrigger,
   isScheduleDue,
   type NextTriggerOptions,
   parseInterval,
-} from "./scheduler/interval.js";
-export { judgeSlot, type SlotInput, type SlotVerdict } from "./scheduler/late-slot.js";
-export { type JobOutcome, recordOutcome } from "./scheduler/job-outcome.js";
+} from "./scheduler/timing/interval.js";
+export { judgeSlot, type SlotInput, type SlotVerdict } from "./scheduler/planning/late-slot.js";
+export { type JobOutcome, recordOutcome } from "./scheduler/planning/job-outcome.js";
 export {
   type ChatSchedule,
   type CronSchedule,
@@ -39,7 +39,7 @@ export {
   type Schedule,
   validateSchedule,
   type WebhookSchedule,
-} from "./scheduler/schedule.js";
+} from "./scheduler/timing/schedule.js";
 export type {
   Agent,
   AgentInstances,
@@ -49,20 +49,20 @@ export type {
   RunResult,
 } from "./scheduler/agent.js";
 export type { SchedulerEvent, SchedulerEvents, SchedulerListener } from "./scheduler/events.js";
-export type { TriggerInfo } from "./scheduler/running-job.js";
+export type { TriggerInfo } from "./scheduler/jobs/job.js";
 export {
   checkSchedule,
   type ScheduleCheckResult,
   type ScheduleQuestion,
   type ScheduleSkipReason,
-} from "./scheduler/schedule-check.js";
-export { askScheduler, type AskOptions } from "./scheduler/ask-scheduler.js";
-export type { HintOptions } from "./scheduler/schedule-changes.js";
-export type { JobExecution } from "./scheduler/job-execution.js";
-export { buildSchedulePrompt } from "./scheduler/schedule-prompt.js";
-export { runSchedule, type RunScheduleOptions } from "./scheduler/schedule-runner.js";
-export type { ItemHolder, NextItem, WorkSources } from "./scheduler/schedule-work.js";
-export type { ScheduleStatus } from "./scheduler/schedule-status.js";
+} from "./scheduler/control/schedule-check.js";
+export { askScheduler, type AskOptions } from "./scheduler/control/ask-scheduler.js";
+export type { HintOptions } from "./scheduler/control/state-changes.js";
+export type { JobExecution } from "./scheduler/jobs/execute-job.js";
+export { buildSchedulePrompt } from "./scheduler/jobs/prompt.js";
+export { runSchedule, type RunScheduleOptions } from "./scheduler/jobs/run-schedule.js";
+export type { ItemHolder, NextItem, WorkSources } from "./scheduler/jobs/work-item-run.js";
+export type { ScheduleStatus } from "./scheduler/control/schedule-status.js";
 export { Scheduler } from "./scheduler/scheduler.js";
 export { RunnerError, type RunnerErrorCode } from "./runner/errors.js";
 export {
@@ -71,7 +71,7 @@ export {
   type JobExecutorOptions,
   type JobStore,
 } from "./runner/job-executor.js";
-export type { RunnerResult } from "./runner/runner-result.js";
+export type { RunnerResult } from "./runner/result.js";
 export type {
   RunnableAgent,
   Runtime,
@@ -82,7 +82,7 @@ export type {
   RuntimeResult,
   SdkQuery,
 } from "./runner/runtime.js";
-export { RuntimeRegistry } from "./runner/runtime-registry.js";
+export { RuntimeRegistry } from "./runner/registry.js";
 export { WorkSourceError, type WorkSourceErrorCode } from "./work-sources/errors.js";
 export {
   type HolderOptions,
@@ -120,7 +120,7 @@ export type {
   SchedulerStatus,
   StopOptions,
   TriggerResult,
-} from "./scheduler/scheduler-options.js";
+} from "./scheduler/options.js";
 export {
   type FileOperation,
   StateError,
@@ -129,7 +129,7 @@ export {
   StateLockedError,
   type StateOwner,
 } from "./state/errors.js";
-export { FileStore, type FileStoreOptions } from "./state/file-store.js";
+export { FileStore, type FileStoreOptions } from "./state/file/file-store.js";
 export type { AgentState, FleetState } from "./state/fleet-state.js";
 export type {
   JobEndStatus,
@@ -143,8 +143,8 @@ export type {
   NamedJob,
   NamedOutcome,
   NewJob,
-} from "./state/jobs/job-log.js";
-export { MemoryStore, type MemoryStoreOptions } from "./state/memory-store.js";
+} from "./state/job-log/job-log.js";
+export { MemoryStore, type MemoryStoreOptions } from "./state/memory/memory-store.js";
 export type {
   PlanSource,
   RequestAnswer,
@@ -175,4 +175,4 @@ export type {
   ScheduleKey,
   SkippedSlot,
   StateStore,
-} from "./state/state-store.js";
+} from "./state/store.js";

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { OutputTail } from "../../src/cli/output-tail.js";
-import { CappedOutput, type OutputBytes } from "../../src/state/jobs/capped-output.js";
+import { CappedOutput, type OutputBytes } from "../../src/state/job-log/capped-output.js";
 
 const LIMIT = 200;
 

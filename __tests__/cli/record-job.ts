@@ -1,6 +1,6 @@
 /** A job in the log of a store: with its end, where it has one, and its output. */
-import type { JobOutcomeRecord, NewJob } from "../../src/state/jobs/job-log.js";
-import type { StateStore } from "../../src/state/state-store.js";
+import type { JobOutcomeRecord, NewJob } from "../../src/state/job-log/job-log.js";
+import type { StateStore } from "../../src/state/store.js";
 
 export async function recordJob(
   { jobs }: StateStore,

@@ -1,7 +1,7 @@
 /** A fleet for tests of commands: a configuration, states, and jobs with their output. */
 import { systemClock } from "../../src/clock.js";
-import { FileStore } from "../../src/state/file-store.js";
-import type { JobOutcomeRecord, NewJob } from "../../src/state/jobs/job-log.js";
+import { FileStore } from "../../src/state/file/file-store.js";
+import type { JobOutcomeRecord, NewJob } from "../../src/state/job-log/job-log.js";
 import type { ScheduleStatePatch } from "../../src/state/schedule-state.js";
 import { updateScheduleState } from "../../src/state/state-functions.js";
 import { recordJob } from "./record-job.js";

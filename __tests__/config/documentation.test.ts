@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config/load-config.js";
 import { JobExecutor } from "../../src/runner/job-executor.js";
-import { MemoryStore } from "../../src/state/memory-store.js";
+import { MemoryStore } from "../../src/state/memory/memory-store.js";
 import { directoryWith } from "./config-directory.js";
 import { refusalOf } from "./problems-of.js";
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../src/clock.js";
 import { parseConfig } from "../../src/config/parse-config.js";
 import { Scheduler } from "../../src/scheduler/scheduler.js";
-import { MemoryStore } from "../../src/state/memory-store.js";
+import { MemoryStore } from "../../src/state/memory/memory-store.js";
 import { fleetWith, problemOf, problemsOf, scheduleWith } from "./problems-of.js";
 
 const file = "/etc/fleet/rota.yaml";

@@ -1,9 +1,9 @@
 /** What a problem of a configuration says: where it is, what was given, what was expected, and what was meant. */
 import { describe, expect, it } from "vitest";
 import { RotaError } from "../../src/errors.js";
-import { parseCronExpression } from "../../src/scheduler/cron.js";
-import { parseInterval } from "../../src/scheduler/interval.js";
-import { validateSchedule } from "../../src/scheduler/schedule.js";
+import { parseCronExpression } from "../../src/scheduler/timing/cron.js";
+import { parseInterval } from "../../src/scheduler/timing/interval.js";
+import { validateSchedule } from "../../src/scheduler/timing/schedule.js";
 import { thrownBy } from "../thrown-by.js";
 import { fleetWith, problemOf, problemsOf, refusalOf, scheduleWith } from "./problems-of.js";
 

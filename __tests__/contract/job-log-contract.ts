@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../src/clock.js";
 import { type Random, seededRandom } from "../../src/random.js";
-import type { JobLog, JobRecord, NamedJob, NewJob } from "../../src/state/jobs/job-log.js";
+import type { JobLog, JobRecord, NamedJob, NewJob } from "../../src/state/job-log/job-log.js";
 
 export interface JobLogSetup {
   readonly clock: FakeClock;

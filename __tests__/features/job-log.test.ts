@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../src/clock.js";
-import { FileJobLog } from "../../src/state/jobs/file-job-log.js";
+import { FileJobLog } from "../../src/state/file/jobs/file-job-log.js";
 import { temporaryDirectory } from "../state/temporary-directory.js";
 
 describe("the record of a job", () => {

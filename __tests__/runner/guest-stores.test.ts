@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../src/clock.js";
 import { GuestStores } from "../../src/runner/guest-stores.js";
-import type { FileStore } from "../../src/state/file-store.js";
+import type { FileStore } from "../../src/state/file/file-store.js";
 import { stateDirectory } from "../state/temporary-directory.js";
 import { loggerInto, settleable } from "./scene.js";
 

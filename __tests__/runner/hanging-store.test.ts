@@ -1,6 +1,6 @@
 /** A store that does not answer keeps nobody waiting for ever, and no record stays open that nobody will close. */
 import { describe, expect, it } from "vitest";
-import type { RunnerResult } from "../../src/runner/runner-result.js";
+import type { RunnerResult } from "../../src/runner/result.js";
 import { Scene, settleable } from "./scene.js";
 
 const never = (): Promise<never> => new Promise(() => {});

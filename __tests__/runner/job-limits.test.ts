@@ -1,7 +1,7 @@
 /** A job that takes too long, or that nobody needs any more, is told to end, and given up when it does not. */
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../src/clock.js";
-import type { RunnerResult } from "../../src/runner/runner-result.js";
+import type { RunnerResult } from "../../src/runner/result.js";
 import type { RunnableAgent, RuntimeJob } from "../../src/runner/runtime.js";
 import { expectOver, Scene, settleable } from "./scene.js";
 

@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { JobExecutor } from "../../src/runner/job-executor.js";
 import type { RuntimeJob } from "../../src/runner/runtime.js";
-import { FileStore } from "../../src/state/file-store.js";
+import { FileStore } from "../../src/state/file/file-store.js";
 import { stateDirectory } from "../state/temporary-directory.js";
-import { answering } from "./custom-runtimes.js";
+import { answering } from "./runtimes/custom-runtimes.js";
 import { expectOver, loggerInto, Scene } from "./scene.js";
 
 const boom = (): never => {

@@ -3,10 +3,10 @@ import { expect } from "vitest";
 import { FakeClock } from "../../src/clock.js";
 import type { Logger } from "../../src/logger.js";
 import { type ExecuteOptions, JobExecutor, type JobExecutorOptions } from "../../src/runner/job-executor.js";
-import type { RunnerResult } from "../../src/runner/runner-result.js";
+import type { RunnerResult } from "../../src/runner/result.js";
 import type { RunnableAgent } from "../../src/runner/runtime.js";
-import type { JobRecord } from "../../src/state/jobs/job-log.js";
-import { MemoryStore } from "../../src/state/memory-store.js";
+import type { JobRecord } from "../../src/state/job-log/job-log.js";
+import { MemoryStore } from "../../src/state/memory/memory-store.js";
 
 export interface Ended {
   readonly result: RunnerResult;

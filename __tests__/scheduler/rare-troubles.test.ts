@@ -1,6 +1,6 @@
 /** What the simulator found: troubles that need two or three things to happen at once. */
 import { describe, expect, it } from "vitest";
-import { judgeClaim } from "../../src/scheduler/claim-verdict.js";
+import { judgeClaim } from "../../src/scheduler/planning/due-slot.js";
 import { agent, cron, every, fleet, watch } from "./fleet.js";
 
 const WORK = { agent: "a", schedule: "work" };

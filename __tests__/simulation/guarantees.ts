@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Scheduler } from "../../src/scheduler/scheduler.js";
 import type { SchedulerEvents } from "../../src/scheduler/events.js";
-import type { ScheduleKey } from "../../src/state/state-store.js";
+import type { ScheduleKey } from "../../src/state/store.js";
 import { matches, readFields, wallClock } from "../oracle/cron-oracle.js";
 import { AcknowledgedChanges } from "./acknowledged.js";
 import { LONGEST_CRON_MS, secondsMs, type SimulatedAgent, type SimulatedSchedule } from "./random-fleet.js";

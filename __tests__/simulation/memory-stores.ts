@@ -1,7 +1,7 @@
 /** States as a file keeps them: one process has them, and who comes after it takes them over at once. */
 import type { StateLockedError } from "../../src/state/errors.js";
-import type { MemoryStore } from "../../src/state/memory-store.js";
-import type { StateStore } from "../../src/state/state-store.js";
+import type { MemoryStore } from "../../src/state/memory/memory-store.js";
+import type { StateStore } from "../../src/state/store.js";
 import type { BootedStore, Stores, StateWitness } from "./stores.js";
 import { type SurvivingStore, survivingStore } from "./surviving-store.js";
 import { TroubledStore, type Weather } from "./troubled-store.js";

@@ -1,5 +1,5 @@
 /** What people do with one of several schedulers, at any moment: by hand, and each told what came of it. */
-import type { ScheduleKey } from "../../src/state/state-store.js";
+import type { ScheduleKey } from "../../src/state/store.js";
 import { isStatus } from "./acknowledged.js";
 import type { Dice } from "./dice.js";
 import type { SharedGuarantees, SimulatedNode } from "./shared-guarantees.js";

@@ -23,7 +23,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "the loop awaits its jobs",
     edits: [
       [
-        "scheduler/checker.ts",
+        "scheduler/loop/pass.ts",
         "    if (skipped.length > 0) await this.#planner.noteWaiting(",
         "    while (this.#jobs.size > 0) await this.#context.clock.sleep(10);\n    if (skipped.length > 0) await this.#planner.noteWaiting(",
       ],
@@ -34,12 +34,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "completing checks no token",
     edits: [
       [
-        "state/claim-book.ts",
+        "state/owner/claim-queue.ts",
         "return this.#living.beginEnd(claim);",
         "return this.#living.beginEnd(this.#entries.get(claim)?.heldBy?.claim ?? claim);",
       ],
       [
-        "state/claim-book.ts",
+        "state/owner/claim-queue.ts",
         "    const living = this.#living.find(claim);\n",
         "    const living = this.#entries.get(claim)?.heldBy ?? this.#living.find(claim);\n",
       ],
@@ -50,7 +50,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "what a crash left running stays blocked",
     edits: [
       [
-        "state/state-operation.ts",
+        "state/owner/operations.ts",
         'state.status === "running" || state.claim != null',
         "state === undefined",
       ],
@@ -76,13 +76,17 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "what a stop finds reserved counts as interrupted",
     edits: [
-      ["state/memory-store.ts", "if (this.#isOpen) await this.free", "if (!this.#isOpen) await this.free"],
+      [
+        "state/memory/memory-store.ts",
+        "if (this.#isOpen) await this.free",
+        "if (!this.#isOpen) await this.free",
+      ],
     ],
     breaks: ["stop waits until all is recorded", "counters return to zero"],
   },
   {
     name: "capacity is forgotten within one pass",
-    edits: [["state/claim-book.ts", "hasRoom(look) && hasCapacity(due.agent)", "hasRoom(look)"]],
+    edits: [["state/owner/claim-queue.ts", "hasRoom(look) && hasCapacity(due.agent)", "hasRoom(look)"]],
     breaks: ["capacity of an agent"],
   },
   {
@@ -90,7 +94,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     seed: 9,
     edits: [
       [
-        "scheduler/job-desk.ts",
+        "scheduler/jobs/job-starter.ts",
         "const entry = mayStart() ? roster.find(claim) : undefined;",
         "const entry = roster.find(claim);",
       ],
@@ -101,7 +105,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "an idle pass does not see that the clock was set back",
     edits: [
       [
-        "scheduler/checker.ts",
+        "scheduler/loop/pass.ts",
         "idleMs <= this.#aheadMs || this.#setBackMs() >= SMALLEST_SET_BACK_MS",
         "idleMs <= this.#aheadMs",
       ],
@@ -110,14 +114,16 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a wake during a pass is lost",
-    edits: [["scheduler/check-loop.ts", "news to it.\n    if (this.#isWoken) return;\n", "news to it.\n"]],
+    edits: [
+      ["scheduler/loop/wakeable-loop.ts", "news to it.\n    if (this.#isWoken) return;\n", "news to it.\n"],
+    ],
     breaks: ["what may run runs at once"],
   },
   {
     name: "what comes due during a pass waits for the next check",
     edits: [
       [
-        "scheduler/checker.ts",
+        "scheduler/loop/pass.ts",
         "return Math.max(0, Math.min(dueInMs(), longestMs));",
         "return dueInMs() <= 0 && !mayHaveMore ? longestMs : Math.max(0, Math.min(dueInMs(), longestMs));",
       ],
@@ -128,12 +134,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "leases are not renewed",
     edits: [
       [
-        "scheduler/claim-keeper.ts",
+        "scheduler/claims/held-claims.ts",
         "renewals.map(({ claim }) => store.renew(claim))",
         "renewals.map(() => Promise.resolve(store !== undefined))",
       ],
       [
-        "scheduler/job-desk.ts",
+        "scheduler/jobs/job-starter.ts",
         "running?.isCompleting === false && running.mayGoOnUnder(claim)",
         "running === null",
       ],
@@ -142,20 +148,26 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "an interval counts from the start",
-    edits: [["scheduler/ended-jobs.ts", "completedAt: finishedAt,", "completedAt: running.startedAt,"]],
+    edits: [
+      ["scheduler/jobs/job-completer.ts", "completedAt: finishedAt,", "completedAt: running.startedAt,"],
+    ],
     breaks: ["an interval counts from completion"],
   },
   {
     name: "a trigger forgets the fleet's limit",
-    edits: [["scheduler/checker.ts", '      if (this.isFull) return "full";\n', ""]],
+    edits: [["scheduler/loop/pass.ts", '      if (this.isFull) return "full";\n', ""]],
     breaks: ["capacity of the fleet"],
   },
   {
     name: "a slot is dropped silently at capacity",
     edits: [
-      ["scheduler/planner.ts", '      if (verdict.action !== "plan") this.skip(key, reason, slot);\n', ""],
       [
-        "scheduler/planner.ts",
+        "scheduler/planning/planner.ts",
+        '      if (verdict.action !== "plan") this.skip(key, reason, slot);\n',
+        "",
+      ],
+      [
+        "scheduler/planning/planner.ts",
         '"when_busy" in schedule && schedule.when_busy === "skip" && !isAskedFor(source)',
         "!isAskedFor(source)",
       ],
@@ -167,7 +179,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     seed: 55,
     edits: [
       [
-        "scheduler/conclusion.ts",
+        "scheduler/planning/state-after-job.ts",
         "last_started_at: at, last_completed_at: at }",
         "last_started_at: state.last_started_at, last_completed_at: state.last_completed_at ?? at }",
       ],
@@ -178,7 +190,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "plans are made for the definition that was",
     edits: [
       [
-        "scheduler/planner.ts",
+        "scheduler/planning/planner.ts",
         "    this.#context.roster = roster;\n",
         "    void Promise.resolve().then(async () => {\n      for (let i = 0; i < 50; i++) await Promise.resolve();\n      this.#context.roster = roster;\n    });\n",
       ],
@@ -189,7 +201,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "what is gone keeps its plan",
     edits: [
       [
-        "scheduler/planner.ts",
+        "scheduler/planning/planner.ts",
         "gone.map((key) => ({ key, write: () => this.#unplan(key) }))",
         "gone.slice(0, 0).map((key) => ({ key, write: () => this.#unplan(key) }))",
       ],
@@ -211,7 +223,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "a completion is given up after one failed write",
     seed: 24,
     edits: [
-      ["scheduler/claim-keeper.ts", "(!this.isOpen && --triesLeft <= 0)", "--triesLeft < TRIES_AFTER_STOP"],
+      [
+        "scheduler/claims/held-claims.ts",
+        "(!this.isOpen && --triesLeft <= 0)",
+        "--triesLeft < TRIES_AFTER_STOP",
+      ],
     ],
     breaks: [
       "nothing stays blocked",
@@ -224,7 +240,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "a job that failed frees no capacity",
     edits: [
       [
-        "scheduler/job-desk.ts",
+        "scheduler/jobs/job-starter.ts",
         "      outcome = failureOf(error, job.isAborted);\n",
         "      if (!job.isAborted) return;\n      outcome = failureOf(error, job.isAborted);\n",
       ],
@@ -235,7 +251,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "lateness is judged when a slot is claimed",
     edits: [
       [
-        "state/claim-book.ts",
+        "state/owner/claim-queue.ts",
         "const seenAt = seenMs >= now.getTime() ? now : new Date(seenMs);",
         "const seenAt = seenMs === 0 ? now : now;",
       ],
@@ -247,7 +263,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     seed: 16,
     edits: [
       [
-        "state/claim-book.ts",
+        "state/owner/claim-queue.ts",
         "    if (state.next_run_at !== entry.state.next_run_at) entry.seenMs = undefined;\n",
         "    entry.seenMs = undefined;\n",
       ],
@@ -258,7 +274,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "the end of a pause is run as a slot",
     edits: [
       [
-        "scheduler/claim-verdict.ts",
+        "scheduler/planning/due-slot.ts",
         '  if (source === "paused") return { action: "plan" };\n',
         '  if (source === "paused") return { action: "run", source };\n',
       ],
@@ -268,19 +284,19 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "plans whose write failed are forgotten",
     seed: 171,
-    edits: [["scheduler/plan-writes.ts", "          this.#unwritten.set(name, plan);\n", ""]],
+    edits: [["scheduler/planning/plan-writes.ts", "          this.#unwritten.set(name, plan);\n", ""]],
     breaks: ["no silence", "agents change at the next pass"],
   },
   {
     name: "a start is counted twice",
-    edits: [["scheduler/job-desk.ts", "    this.#startCount++;\n", "    this.#startCount += 2;\n"]],
+    edits: [["scheduler/jobs/job-starter.ts", "    this.#startCount++;\n", "    this.#startCount += 2;\n"]],
     breaks: ["counters"],
   },
   {
     name: "the end of a job is told with every try to record it",
     edits: [
       [
-        "scheduler/ended-jobs.ts",
+        "scheduler/jobs/job-completer.ts",
         "    const results = await Promise.allSettled([completing",
         '    this.#context.events.emit("job:finished", { job: job.record });\n    const results = await Promise.allSettled([completing',
       ],
@@ -289,14 +305,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "ends that could not be written together are forgotten",
-    edits: [["scheduler/ended-jobs.ts", "      else void this.#writeAlone(job);\n", ""]],
+    edits: [["scheduler/jobs/job-completer.ts", "      else void this.#writeAlone(job);\n", ""]],
     breaks: ["counters", "nothing stays blocked", "every end is told", "no result is lost"],
   },
   {
     name: "records that could not be closed together are taken for closed",
     edits: [
       [
-        "scheduler/job-records.ts",
+        "scheduler/jobs/job-records.ts",
         "finishAll(opened.map(({ record }) => record));",
         "finishAll(opened.map(({ record }) => record)).catch(() => {});",
       ],
@@ -308,7 +324,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     seed: 781,
     edits: [
       [
-        "scheduler/running-job.ts",
+        "scheduler/jobs/job.ts",
         "return !this.hasEnded || slot.getTime() === this.claim.slot.getTime();",
         "return slot !== undefined;",
       ],
@@ -319,7 +335,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "a start that was recorded although that failed is recorded again",
     edits: [
       [
-        "scheduler/job-records.ts",
+        "scheduler/jobs/job-records.ts",
         "return known?.agent === agent && known.schedule === schedule && known.slot === slot;",
         "return known === null && agent === schedule && slot === null;",
       ],
@@ -330,7 +346,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "a clock that is set back silences everybody",
     edits: [
       [
-        "scheduler/checker.ts",
+        "scheduler/loop/pass.ts",
         "if (backMs < SMALLEST_SET_BACK_MS) return false;",
         "if (backMs < Infinity) return false;",
       ],
@@ -339,7 +355,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a job ends as failed though it was cancelled",
-    edits: [["scheduler/run-record.ts", 'isAborted ? "cancelled" : "failed"', '"failed"']],
+    edits: [["scheduler/jobs/run-record.ts", 'isAborted ? "cancelled" : "failed"', '"failed"']],
     breaks: ["one final status per job"],
   },
 ];

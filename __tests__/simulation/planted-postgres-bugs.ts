@@ -13,7 +13,7 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
     name: "the claims of an agent are counted wrongly",
     nodes: "several",
     seed: 1,
-    edits: [["state/postgres/claim-functions.ts", "else a.capacity - (", "else a.capacity + 9 - ("]],
+    edits: [["state/postgres/schema/claim-functions.ts", "else a.capacity - (", "else a.capacity + 9 - ("]],
     breaks: ["capacity of an agent"],
   },
   {
@@ -22,7 +22,7 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
     seed: 1,
     edits: [
       [
-        "state/postgres/claim-functions.ts",
+        "state/postgres/schema/claim-functions.ts",
         "has_expired := exists (select from ${schema}.leases l where l.until",
         "has_expired := false and exists (select from ${schema}.leases l where l.until",
       ],
@@ -40,11 +40,15 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
         "where d.until <= v_lease_now",
         "has_expired := exists (select from ${schema}.leases l where l.until <= v_lease_now",
         "where s.lease_until <= v_lease_now",
-      ].map((text): Edit => ["state/postgres/claim-functions.ts", text, `${text} + interval '25 seconds'`]),
+      ].map((text): Edit => [
+        "state/postgres/schema/claim-functions.ts",
+        text,
+        `${text} + interval '25 seconds'`,
+      ]),
       ...[
         "where l.until <= coalesce($1, clock_timestamp())",
         "and s.lease_until <= coalesce($1, clock_timestamp())",
-      ].map((text): Edit => ["state/postgres/claim-desk.ts", text, `${text} + interval '25 seconds'`]),
+      ].map((text): Edit => ["state/postgres/claims/claimer.ts", text, `${text} + interval '25 seconds'`]),
     ],
     breaks: ["one live claim"],
   },
@@ -54,7 +58,7 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
     seed: 1,
     edits: [
       [
-        "state/postgres/claim-renewals.ts",
+        "state/postgres/claims/claim-renewals.ts",
         "set lease_until = coalesce($4, clock_timestamp()) + $5::interval, version",
         "set lease_until = s.lease_until + 0 * (coalesce($4, clock_timestamp()) + $5::interval - now()), version",
       ],
@@ -67,7 +71,7 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
     seed: 1,
     edits: [
       [
-        "state/postgres/write-functions.ts",
+        "state/postgres/schema/write-functions.ts",
         "and s.id = w.id and s.version = w.version\n",
         "and s.id = w.id and w.version is not null\n",
       ],
@@ -80,7 +84,7 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
     seed: 1,
     edits: [
       [
-        "state/postgres/claim-operations.ts",
+        "state/postgres/claims/claim-operations.ts",
         "this.#isOwn(row) ? givenBack(state) : interruption(state, this.#now())",
         "this.#isOwn(row) || this.#now() ? givenBack(state) : interruption(state, this.#now())",
       ],
@@ -93,7 +97,7 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
     seed: 1,
     edits: [
       [
-        "state/postgres/claim-renewals.ts",
+        "state/postgres/claims/claim-renewals.ts",
         "select max(r.lease_until), r.owner, array_agg(r.id) from renewed r group by r.owner",
         "select max(r.lease_until), r.owner, array_agg(r.id) from renewed r where false group by r.owner",
       ],
@@ -105,8 +109,8 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
     nodes: "several",
     seed: 1,
     edits: [
-      ["state/postgres/claim-desk.ts", "await jobs.presumeInterrupted(ids, reason);", ""],
-      ["state/postgres/job-rows.ts", "and j.node is not null", "and false"],
+      ["state/postgres/claims/claimer.ts", "await jobs.presumeInterrupted(ids, reason);", ""],
+      ["state/postgres/jobs/job-rows.ts", "and j.node is not null", "and false"],
     ],
     breaks: ["one final status per job"],
   },

@@ -1,6 +1,6 @@
 /** States as PostgreSQL keeps them: on a real server, in a schema that each life finds empty. Processes share it. */
 import { Client } from "pg";
-import type { JobLog } from "../../src/state/jobs/job-log.js";
+import type { JobLog } from "../../src/state/job-log/job-log.js";
 import type { PostgresPool } from "../../src/state/postgres/index.js";
 import { PostgresStore } from "../../src/state/postgres/postgres-store.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../src/state/schedule-state.js";
@@ -11,7 +11,7 @@ import type {
   ScheduleDefinition,
   ScheduleKey,
   StateStore,
-} from "../../src/state/state-store.js";
+} from "../../src/state/store.js";
 import { tableBreaches } from "../state/postgres/table-breaches.js";
 import { Dice } from "./dice.js";
 import { type SimulatedPool, SimulatedServer } from "./simulated-server.js";

@@ -1,6 +1,6 @@
 /** Agents by chance: every kind of schedule and policy, and some that cannot be. */
 import type { Agent } from "../../src/scheduler/agent.js";
-import type { ScheduleKey } from "../../src/state/state-store.js";
+import type { ScheduleKey } from "../../src/state/store.js";
 import type { Dice } from "./dice.js";
 import { WITNESS, WITNESS_INTERVAL_MS } from "./simulated-jobs.js";
 

@@ -4,8 +4,8 @@
  */
 import type { SchedulerEvents } from "../../src/scheduler/events.js";
 import type { Scheduler } from "../../src/scheduler/scheduler.js";
-import type { JobLog } from "../../src/state/jobs/job-log.js";
-import type { ScheduleKey } from "../../src/state/state-store.js";
+import type { JobLog } from "../../src/state/job-log/job-log.js";
+import type { ScheduleKey } from "../../src/state/store.js";
 import { AcknowledgedChanges } from "./acknowledged.js";
 import { isOnGrid } from "./guarantees.js";
 import type { BootedNode } from "./postgres-stores.js";

@@ -1,5 +1,5 @@
 /** Jobs of every kind: quick, slow, failing, deaf to their signal, endless. What runs is counted here, by those who run. */
-import type { TriggerInfo } from "../../src/scheduler/running-job.js";
+import type { TriggerInfo } from "../../src/scheduler/jobs/job.js";
 import type { Dice } from "./dice.js";
 import type { ProcessClock } from "./virtual-clock.js";
 import type { World } from "./world.js";

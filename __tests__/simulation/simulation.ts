@@ -4,10 +4,10 @@
  */
 import { Scheduler } from "../../src/scheduler/scheduler.js";
 import { StateLockedError } from "../../src/state/errors.js";
-import { MemoryStore } from "../../src/state/memory-store.js";
+import { MemoryStore } from "../../src/state/memory/memory-store.js";
 import { PostgresStore } from "../../src/state/postgres/postgres-store.js";
 import type { ScheduleStatePatch } from "../../src/state/schedule-state.js";
-import type { ScheduleKey } from "../../src/state/state-store.js";
+import type { ScheduleKey } from "../../src/state/store.js";
 import { isStatus } from "./acknowledged.js";
 import { Dice } from "./dice.js";
 import { type CurrentProcess, Guarantees } from "./guarantees.js";

@@ -2,8 +2,8 @@
  * A store whose states outlive it, as a file does: a successor takes them over as they were when the process died. It lets
  * the guarantees see every change at the moment it is made.
  */
-import type { JobLog } from "../../src/state/jobs/job-log.js";
-import type { MemoryStore } from "../../src/state/memory-store.js";
+import type { JobLog } from "../../src/state/job-log/job-log.js";
+import type { MemoryStore } from "../../src/state/memory/memory-store.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../src/state/schedule-state.js";
 import type {
   Claim,
@@ -15,8 +15,8 @@ import type {
   ScheduleDefinition,
   ScheduleKey,
   StateStore,
-} from "../../src/state/state-store.js";
-import type { StateOperation } from "../../src/state/state-operation.js";
+} from "../../src/state/store.js";
+import type { StateOperation } from "../../src/state/owner/operations.js";
 import type { KnownState, StateView, StateWitness } from "./stores.js";
 import type { ProcessClock } from "./virtual-clock.js";
 

@@ -11,7 +11,7 @@ import type {
   NamedJob,
   NamedOutcome,
   NewJob,
-} from "../../src/state/jobs/job-log.js";
+} from "../../src/state/job-log/job-log.js";
 import type { ScheduleState } from "../../src/state/schedule-state.js";
 import type {
   Claim,
@@ -25,7 +25,7 @@ import type {
   ScheduleDefinition,
   ScheduleKey,
   StateStore,
-} from "../../src/state/state-store.js";
+} from "../../src/state/store.js";
 import type { Dice } from "./dice.js";
 import type { SurvivingStore } from "./surviving-store.js";
 import type { ProcessClock } from "./virtual-clock.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as yaml from "yaml";
-import { FileStore } from "../../src/state/file-store.js";
+import { FileStore } from "../../src/state/file/file-store.js";
 import {
   getAgentScheduleStates,
   getScheduleState,
@@ -12,7 +12,7 @@ import {
 } from "../../src/state/state-functions.js";
 import { listening } from "./listening.js";
 import { temporaryDirectory } from "./temporary-directory.js";
-import { text } from "./file/tricky-state.js";
+import { text } from "./file/yaml/tricky-state.js";
 
 const NAMES = [
   "a.b", "a/b", "../a", "C:\\a", "a: b", "a:", "'a'", '"a"', "a\nb", "a\r\nb", "\n", " a", "a ", " ", "\t", "🐑", "日本",

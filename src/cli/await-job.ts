@@ -1,5 +1,5 @@
 /** Waits for the end of a job that a scheduler runs in another process, and says how it ended. */
-import type { JobRecord } from "../state/jobs/job-log.js";
+import type { JobRecord } from "../state/job-log/job-log.js";
 import type { Call } from "./command.js";
 import { JOB_STYLES, tookText } from "./commands/jobs.js";
 import { refusedError } from "./errors.js";

@@ -1,5 +1,5 @@
 /** What a change of the clocks does to a run: its remark in a list of runs. Pure. */
-import { timeZone } from "../scheduler/time-zone.js";
+import { timeZone } from "../scheduler/timing/time-zone.js";
 
 /** "" for a run that no change touches. */
 export function clockChangeRemark(at: Date, timezone: string | undefined): string {

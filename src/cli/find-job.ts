@@ -1,7 +1,7 @@
 /** Which job a text names: an id, the end of one, or an agent or agent/schedule for its latest. */
 import { quote } from "../errors.js";
-import { dayInJobId } from "../state/jobs/job-id.js";
-import type { JobLog, JobRecord } from "../state/jobs/job-log.js";
+import { dayInJobId } from "../state/job-log/job-id.js";
+import type { JobLog, JobRecord } from "../state/job-log/job-log.js";
 import { notFoundError, usageError } from "./errors.js";
 import { unknown } from "./find-target.js";
 

@@ -1,7 +1,7 @@
 /** Which schedules a text such as "reports" or "reports/nightly" names; and what to say when it names none. Pure. */
 import { closest } from "../config/closest.js";
 import { quote } from "../errors.js";
-import type { ScheduleKey } from "../state/state-store.js";
+import type { ScheduleKey } from "../state/store.js";
 import { type CliError, notFoundError, usageError } from "./errors.js";
 
 /** Beyond so many names a list helps nobody. */

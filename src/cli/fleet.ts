@@ -7,7 +7,7 @@ import type { Logger } from "../logger.js";
 import { type Agent, type AgentSchedule, capacityOf } from "../scheduler/agent.js";
 import { Roster } from "../scheduler/roster.js";
 import type { ScheduleState } from "../state/schedule-state.js";
-import type { ScheduleKey } from "../state/state-store.js";
+import type { ScheduleKey } from "../state/store.js";
 import type { Call } from "./command.js";
 import { locate, locateState } from "./locate.js";
 import type { Guest, Place, SeenScheduler } from "./place/place.js";

@@ -1,7 +1,7 @@
 /** The next runs of a schedule as the governor would plan them, if each ended well and at once. Pure. */
 import { isoTimeMs } from "../iso-time.js";
 import type { AgentSchedule } from "../scheduler/agent.js";
-import { type Plan, planNextRun } from "../scheduler/governor.js";
+import { type Plan, planNextRun } from "../scheduler/planning/governor.js";
 import type { ScheduleState } from "../state/schedule-state.js";
 import { isPausedForEver, isRunning } from "./plan-in-words.js";
 

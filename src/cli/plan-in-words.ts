@@ -1,10 +1,10 @@
 /** Why a schedule runs when it does, or what keeps it from running, in words. Pure. */
 import { isoTimeMs } from "../iso-time.js";
 import type { AgentSchedule } from "../scheduler/agent.js";
-import { isAskedFor } from "../scheduler/claim-verdict.js";
-import { NO_END } from "../scheduler/conclusion.js";
-import { cronExpression } from "../scheduler/schedule.js";
-import { isAutomatic } from "../scheduler/schedule-check.js";
+import { isAskedFor } from "../scheduler/planning/due-slot.js";
+import { NO_END } from "../scheduler/planning/state-after-job.js";
+import { cronExpression } from "../scheduler/timing/schedule.js";
+import { isAutomatic } from "../scheduler/control/schedule-check.js";
 import { isAhead } from "../state/claim-rules.js";
 import type { ScheduleState } from "../state/schedule-state.js";
 import type { AgentLoad, FleetSchedule } from "./fleet.js";

@@ -1,6 +1,6 @@
 /** Times and durations as people read them: "in 5m", "3h ago", and ISO times with the offset of a zone. Pure. */
 import { UNIT_MS } from "../duration.js";
-import { timeZone } from "../scheduler/time-zone.js";
+import { timeZone } from "../scheduler/timing/time-zone.js";
 
 const UNITS = [
   ["d", UNIT_MS.d],

@@ -5,7 +5,7 @@
 import { resolve } from "node:path";
 import { quote } from "../errors.js";
 import type { Agent } from "../scheduler/agent.js";
-import type { ScheduleKey } from "../state/state-store.js";
+import type { ScheduleKey } from "../state/store.js";
 import { AgentFiles, type LookUp } from "./agent-files.js";
 import { buildAgent, resolvedPath } from "./build-agent.js";
 import { checkAgent } from "./check-agent.js";

@@ -5,7 +5,7 @@
 import { resolve } from "node:path";
 import { type Fields, isFields } from "../fields.js";
 import type { Agent, AgentSchedule } from "../scheduler/agent.js";
-import { validateSchedule } from "../scheduler/schedule.js";
+import { validateSchedule } from "../scheduler/timing/schedule.js";
 import { entryOf, type Located, type LocatedMap, plainValue, scalarOf, textOf } from "./located.js";
 
 export interface BuiltAgent {

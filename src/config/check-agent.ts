@@ -1,7 +1,7 @@
 /** Everything that is wrong with one agent: its keys by the definition, then what other layers say about its parts. Pure. */
 import { messageOf, quote } from "../errors.js";
 import { isFields } from "../fields.js";
-import { validateSchedule } from "../scheduler/schedule.js";
+import { validateSchedule } from "../scheduler/timing/schedule.js";
 import { checkParts } from "./check-parts.js";
 import { checkValue, type Subject, valueAt } from "./check-value.js";
 import { entryOf, placeOfKey, textOf } from "./located.js";

@@ -1,7 +1,7 @@
 /** What is different between two configurations. Pure. */
 import { isDeepStrictEqual } from "node:util";
 import type { Agent } from "../scheduler/agent.js";
-import type { ScheduleKey } from "../state/state-store.js";
+import type { ScheduleKey } from "../state/store.js";
 import type { Config } from "./config.js";
 
 export interface ConfigChanges {

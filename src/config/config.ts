@@ -1,6 +1,6 @@
 /** What a configuration says, once it is known to be right. */
 import type { Agent } from "../scheduler/agent.js";
-import type { ScheduleKey } from "../state/state-store.js";
+import type { ScheduleKey } from "../state/store.js";
 
 /**
  * A fleet: `new Scheduler(config).start(config.agents)` runs it.

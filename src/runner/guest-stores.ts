@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { Clock } from "../clock.js";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../logger.js";
-import { FileStore } from "../state/file-store.js";
+import { FileStore } from "../state/file/file-store.js";
 import { inTime } from "./time-limit.js";
 
 interface Guest {

@@ -3,7 +3,7 @@
  * it, and given up when it has not ended after the grace.
  */
 import { type Clock, wakeAfter } from "../clock.js";
-import type { Ending, StopCause } from "./runner-result.js";
+import type { Ending, StopCause } from "./result.js";
 
 export interface JobLimits {
   readonly clock: Clock;

@@ -5,12 +5,12 @@
 import { type Clock, systemClock } from "../clock.js";
 import { messageOf } from "../errors.js";
 import { guarded, type Logger, processLogger } from "../logger.js";
-import type { JobRecord, JobTrigger, NewJob } from "../state/jobs/job-log.js";
+import type { JobRecord, JobTrigger, NewJob } from "../state/job-log/job-log.js";
 import { RunnerError } from "./errors.js";
 import { GuestStores } from "./guest-stores.js";
 import { JobRecording, type JobStore } from "./job-recording.js";
 import { JobRunner, type JobRunnerOptions } from "./job-runner.js";
-import type { RunnerResult } from "./runner-result.js";
+import type { RunnerResult } from "./result.js";
 import type { RunnableAgent } from "./runtime.js";
 
 export type { JobStore } from "./job-recording.js";

@@ -5,10 +5,10 @@
 import type { Clock } from "../clock.js";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../logger.js";
-import type { JobRecord, NewJob } from "../state/jobs/job-log.js";
-import type { StateStore } from "../state/state-store.js";
+import type { JobRecord, NewJob } from "../state/job-log/job-log.js";
+import type { StateStore } from "../state/store.js";
 import { RunnerError } from "./errors.js";
-import type { RunnerResult } from "./runner-result.js";
+import type { RunnerResult } from "./result.js";
 import { inTime } from "./time-limit.js";
 
 /** What is needed of a store. */

@@ -4,15 +4,15 @@
  */
 import { type Clock, systemClock } from "../clock.js";
 import { guarded, type Logger, processLogger } from "../logger.js";
-import type { JobOutput } from "../state/jobs/job-log.js";
+import type { JobOutput } from "../state/job-log/job-log.js";
 import { timeoutMs } from "./configuration.js";
-import { functionRuntime } from "./function-runtime.js";
+import { functionRuntime } from "./runtimes/function-runtime.js";
 import { endingOf } from "./job-ending.js";
 import { isPromiseLike } from "./promise-like.js";
-import { type Ending, resultOf, type RunnerResult, SUCCESS, type StopCause } from "./runner-result.js";
+import { type Ending, resultOf, type RunnerResult, SUCCESS, type StopCause } from "./result.js";
 import { type JobRequest, type JobSetting, RunningJob } from "./running-job.js";
 import type { RunnableAgent, Runtime, RuntimeContext, SdkQuery } from "./runtime.js";
-import { RuntimeRegistry } from "./runtime-registry.js";
+import { RuntimeRegistry } from "./registry.js";
 
 export interface JobRunnerOptions {
   /** @default the system's */

@@ -2,8 +2,8 @@
  * A job as its runtime sees it. Most jobs of a herd look at little of it, so what has to be made is made when it is
  * asked for.
  */
-import type { JobRecord } from "../state/jobs/job-log.js";
-import { type OutputPlace, OutputWriter } from "./output-writer.js";
+import type { JobRecord } from "../state/job-log/job-log.js";
+import { type OutputPlace, OutputWriter } from "./output/output-writer.js";
 import type { RunnableAgent, Runtime, RuntimeJob } from "./runtime.js";
 
 /** What is to be run. `attempt`, `job` and `signal` may be getters that make them: they are read when needed. */

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../clock.js";
 import type { Logger } from "../logger.js";
-import type { JobRecord } from "../state/jobs/job-log.js";
+import type { JobRecord } from "../state/job-log/job-log.js";
 
 /** As a method, so that an agent may know its job by a narrower type. */
 interface JobMethod {

@@ -1,9 +1,9 @@
 /** What an agent is to the scheduler: a name, schedules, a capacity, and how its jobs run. */
-import type { RunnerResult } from "../runner/runner-result.js";
+import type { RunnerResult } from "../runner/result.js";
 import type { RuntimeConfiguration, RuntimeJob } from "../runner/runtime.js";
-import type { JobRecord } from "../state/jobs/job-log.js";
+import type { JobRecord } from "../state/job-log/job-log.js";
 import type { WorkItem } from "../work-sources/work-source.js";
-import type { Schedule } from "./schedule.js";
+import type { Schedule } from "./timing/schedule.js";
 
 /** A worker. Keys that are not named here are left to whoever runs its jobs. */
 export interface Agent {

@@ -1,6 +1,6 @@
 /** The errors of the scheduler layer, one class per decision a caller can make. */
 import { RotaError } from "../errors.js";
-import type { CronFieldName } from "./cron-expression.js";
+import type { CronFieldName } from "./timing/cron-expression.js";
 
 export type SchedulerErrorCode =
   | "ALREADY_RUNNING"

@@ -1,9 +1,9 @@
 /** What a scheduler tells: past facts, typed by one map. A listener that throws or rejects hurts nobody. */
-import type { JobRecord } from "../state/jobs/job-log.js";
+import type { JobRecord } from "../state/job-log/job-log.js";
 import type { PlanSource } from "../state/schedule-state.js";
-import type { ScheduleKey } from "../state/state-store.js";
+import type { ScheduleKey } from "../state/store.js";
 import { isPromiseLike } from "../runner/promise-like.js";
-import type { ScheduleSkipReason } from "./schedule-check.js";
+import type { ScheduleSkipReason } from "./control/schedule-check.js";
 
 export interface SchedulerEvents {
   "scheduler:started": { readonly startedAt: Date };

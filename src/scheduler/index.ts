@@ -5,8 +5,8 @@ export {
   nextCronRuns,
   parseCronExpression,
   previousCronRun,
-} from "./cron.js";
-export type { CronExpression, CronFieldName } from "./cron-expression.js";
+} from "./timing/cron.js";
+export type { CronExpression, CronFieldName } from "./timing/cron-expression.js";
 export {
   CronParseError,
   IntervalParseError,
@@ -17,10 +17,15 @@ export {
   ScheduleTriggerError,
   TimezoneError,
 } from "./errors.js";
-export { type Plan, type PlanInput, planNextRun } from "./governor.js";
-export { calculateNextTrigger, isScheduleDue, type NextTriggerOptions, parseInterval } from "./interval.js";
-export { judgeSlot, type SlotInput, type SlotVerdict } from "./late-slot.js";
-export { type JobOutcome, recordOutcome } from "./job-outcome.js";
+export { type Plan, type PlanInput, planNextRun } from "./planning/governor.js";
+export {
+  calculateNextTrigger,
+  isScheduleDue,
+  type NextTriggerOptions,
+  parseInterval,
+} from "./timing/interval.js";
+export { judgeSlot, type SlotInput, type SlotVerdict } from "./planning/late-slot.js";
+export { type JobOutcome, recordOutcome } from "./planning/job-outcome.js";
 export {
   type ChatSchedule,
   type CronSchedule,
@@ -30,23 +35,23 @@ export {
   type Schedule,
   validateSchedule,
   type WebhookSchedule,
-} from "./schedule.js";
+} from "./timing/schedule.js";
 export type { PlanSource, ScheduleHint, ScheduleState, ScheduleStatePatch } from "../state/schedule-state.js";
 export type { Agent, AgentInstances, AgentSchedule, ExecutorResult, Job, RunResult } from "./agent.js";
 export type { SchedulerEvent, SchedulerEvents, SchedulerListener } from "./events.js";
-export type { TriggerInfo } from "./running-job.js";
+export type { TriggerInfo } from "./jobs/job.js";
 export {
   checkSchedule,
   type ScheduleCheckResult,
   type ScheduleQuestion,
   type ScheduleSkipReason,
-} from "./schedule-check.js";
-export type { HintOptions } from "./schedule-changes.js";
-export type { JobExecution } from "./job-execution.js";
-export { buildSchedulePrompt } from "./schedule-prompt.js";
-export { runSchedule, type RunScheduleOptions } from "./schedule-runner.js";
-export type { ItemHolder, NextItem, WorkSources } from "./schedule-work.js";
-export type { ScheduleStatus } from "./schedule-status.js";
+} from "./control/schedule-check.js";
+export type { HintOptions } from "./control/state-changes.js";
+export type { JobExecution } from "./jobs/execute-job.js";
+export { buildSchedulePrompt } from "./jobs/prompt.js";
+export { runSchedule, type RunScheduleOptions } from "./jobs/run-schedule.js";
+export type { ItemHolder, NextItem, WorkSources } from "./jobs/work-item-run.js";
+export type { ScheduleStatus } from "./control/schedule-status.js";
 export { Scheduler } from "./scheduler.js";
 export type {
   SchedulerOptions,
@@ -54,4 +59,4 @@ export type {
   SchedulerStatus,
   StopOptions,
   TriggerResult,
-} from "./scheduler-options.js";
+} from "./options.js";

@@ -3,16 +3,16 @@
  * until the last job has ended, and a start meanwhile goes on with it. What a pass does is checker.ts's business.
  */
 import type { Clock } from "../clock.js";
-import type { JobDesk } from "./job-desk.js";
-import type { Checker } from "./checker.js";
-import { CheckLoop } from "./check-loop.js";
-import type { ClaimKeeper } from "./claim-keeper.js";
+import type { JobDesk } from "./jobs/job-starter.js";
+import type { Checker } from "./loop/pass.js";
+import { CheckLoop } from "./loop/wakeable-loop.js";
+import type { ClaimKeeper } from "./claims/held-claims.js";
 import { SchedulerError, SchedulerShutdownError } from "./errors.js";
-import type { OutsideChange } from "../state/state-store.js";
-import type { Requests } from "./requests.js";
+import type { OutsideChange } from "../state/store.js";
+import type { Requests } from "./control/requests.js";
 import { Roster } from "./roster.js";
-import { reportError, type SchedulerContext } from "./scheduler-context.js";
-import { invalidOption, type SchedulerStatus, type StopOptions } from "./scheduler-options.js";
+import { reportError, type SchedulerContext } from "./context.js";
+import { invalidOption, type SchedulerStatus, type StopOptions } from "./options.js";
 
 const DEFAULT_STOP_TIMEOUT_MS = 30_000;
 const STOPPED = "The scheduler was stopped";

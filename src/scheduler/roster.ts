@@ -1,11 +1,11 @@
 /** Which schedules there are, by agent: checked once when they are given, with the fleet's defaults filled in. */
 import { quote } from "../errors.js";
-import { isName, LONGEST_NAME } from "../state/check-schedule.js";
-import type { ScheduleDefinition, ScheduleKey } from "../state/state-store.js";
+import { isName, LONGEST_NAME } from "../state/validate-state.js";
+import type { ScheduleDefinition, ScheduleKey } from "../state/store.js";
 import { type Agent, type AgentSchedule, capacityOf } from "./agent.js";
 import { SchedulerError } from "./errors.js";
-import { isAutomatic } from "./schedule-check.js";
-import { validateSchedule } from "./schedule.js";
+import { isAutomatic } from "./control/schedule-check.js";
+import { validateSchedule } from "./timing/schedule.js";
 
 /** What holds for every schedule that says nothing else. */
 export interface FleetDefaults {

@@ -6,23 +6,23 @@ import { type Instant, systemClock, unrefClock } from "../clock.js";
 import { messageOf } from "../errors.js";
 import { consoleLogger, guarded } from "../logger.js";
 import { systemRandom } from "../random.js";
-import { FileStore } from "../state/file-store.js";
-import type { ScheduleKey, StateStore } from "../state/state-store.js";
+import { FileStore } from "../state/file/file-store.js";
+import type { ScheduleKey, StateStore } from "../state/store.js";
 import type { Agent } from "./agent.js";
-import { Checker } from "./checker.js";
-import { ClaimKeeper } from "./claim-keeper.js";
+import { Checker } from "./loop/pass.js";
+import { ClaimKeeper } from "./claims/held-claims.js";
 import { SchedulerError } from "./errors.js";
 import { EventHub, type SchedulerEvent, type SchedulerListener } from "./events.js";
-import { JobDesk } from "./job-desk.js";
-import { jobExecution } from "./job-execution.js";
+import { JobDesk } from "./jobs/job-starter.js";
+import { jobExecution } from "./jobs/execute-job.js";
 import { Lifecycle } from "./lifecycle.js";
-import { Passes } from "./passes.js";
-import { Planner } from "./planner.js";
-import { Requests } from "./requests.js";
+import { Passes } from "./loop/pass-log.js";
+import { Planner } from "./planning/planner.js";
+import { Requests } from "./control/requests.js";
 import { type FleetDefaults, Roster } from "./roster.js";
-import type { HintOptions } from "./schedule-changes.js";
-import { ScheduleControls, unknownSchedule } from "./schedule-controls.js";
-import { listSchedules, type ScheduleStatus } from "./schedule-status.js";
+import type { HintOptions } from "./control/state-changes.js";
+import { ScheduleControls, unknownSchedule } from "./control/controls.js";
+import { listSchedules, type ScheduleStatus } from "./control/schedule-status.js";
 import {
   checkOptions,
   type SchedulerOptions,
@@ -30,8 +30,8 @@ import {
   type SchedulerStatus,
   type StopOptions,
   type TriggerResult,
-} from "./scheduler-options.js";
-import { reportError, reportTrouble, type SchedulerContext } from "./scheduler-context.js";
+} from "./options.js";
+import { reportError, reportTrouble, type SchedulerContext } from "./context.js";
 
 const DEFAULT_CHECK_INTERVAL_MS = 1_000;
 const DEFAULT_STATE_DIR = ".rota";

@@ -2,7 +2,7 @@
 import type { Fields } from "../fields.js";
 import { isDeepStrictEqual } from "node:util";
 import type { ScheduleStatePatch } from "./schedule-state.js";
-import type { ScheduleFields } from "./check-schedule.js";
+import type { ScheduleFields } from "./validate-state.js";
 
 /** The state with the patch applied; the very same object when that changes nothing. */
 export function applyPatch(fields: ScheduleFields, patch: ScheduleStatePatch): ScheduleFields {

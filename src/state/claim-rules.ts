@@ -1,8 +1,8 @@
 /** May a schedule be claimed, and if not, why? When a claim was cut off, what becomes of its schedule? Pure. */
 import { isoTimeMs } from "../iso-time.js";
-import { mergedFields } from "./file/state-text.js";
+import { mergedFields } from "./file/yaml/state-text.js";
 import type { ScheduleState, ScheduleStatePatch } from "./schedule-state.js";
-import type { ClaimRefusal } from "./state-store.js";
+import type { ClaimRefusal } from "./store.js";
 
 export interface ClaimQuestion {
   readonly state: Partial<ScheduleState>;

@@ -1,6 +1,6 @@
 /** Who wants to hear of changes that somebody else has made. One that throws harms no other. */
 import type { Logger } from "../logger.js";
-import type { OutsideChange } from "./state-store.js";
+import type { OutsideChange } from "./store.js";
 
 type OutsideListener = (changes: readonly OutsideChange[]) => void;
 

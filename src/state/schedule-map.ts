@@ -1,5 +1,5 @@
 /** Values by schedule. Most agents have one, for which a map of its own would be larger than all else about it. */
-import type { ScheduleKey } from "./state-store.js";
+import type { ScheduleKey } from "./store.js";
 
 interface AgentValues<Value> {
   schedule: string;

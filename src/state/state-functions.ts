@@ -4,7 +4,7 @@
  */
 import { basename, dirname, join, resolve } from "node:path";
 import { type Logger, processLogger } from "../logger.js";
-import { FileStore } from "./file-store.js";
+import { FileStore } from "./file/file-store.js";
 import type { FleetState } from "./fleet-state.js";
 import type { ScheduleState, ScheduleStatePatch } from "./schedule-state.js";
 

@@ -8,7 +8,7 @@ import { messageOf, quote } from "../errors.js";
 import type { Logger } from "../logger.js";
 import { randomToken } from "../random.js";
 import { type Disk, nodeDisk, unless } from "../state/file/disk.js";
-import { Turns } from "../turns.js";
+import { Turns } from "../async-lock.js";
 import {
   type ClaimedName,
   claimedName,

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { NO_END } from "../../../src/scheduler/conclusion.js";
-import { FileStore } from "../../../src/state/file-store.js";
+import { NO_END } from "../../../src/scheduler/planning/state-after-job.js";
+import { FileStore } from "../../../src/state/file/file-store.js";
 import type { ScheduleState } from "../../../src/state/schedule-state.js";
 import { beside } from "../fleet-beside.js";
 import { Scene } from "../scene.js";

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { NO_END } from "../../../src/scheduler/conclusion.js";
+import { NO_END } from "../../../src/scheduler/planning/state-after-job.js";
 import { Scene } from "../scene.js";
 import { NOW, rota, Terminal } from "../terminal.js";
 

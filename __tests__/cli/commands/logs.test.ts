@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { FileStore } from "../../../src/state/file-store.js";
-import { signedName, thisProcess } from "../../../src/state/file/process-identity.js";
+import { FileStore } from "../../../src/state/file/file-store.js";
+import { signedName, thisProcess } from "../../../src/state/file/lock/process-identity.js";
 import { appendFileSync, closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../../state/child.js";

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FileStore, type JobRecord } from "../../../src/index.js";
-import { askScheduler } from "../../../src/scheduler/ask-scheduler.js";
+import { askScheduler } from "../../../src/scheduler/control/ask-scheduler.js";
 import { until } from "../../state/child.js";
 import { ENDLESS, fleetText, RunScene } from "../run/run-scene.js";
 

@@ -1,7 +1,7 @@
 /** The commands that are about a database alone, and what the doctor says of one. */
 import { describe, expect, it } from "vitest";
 import { judgeClocks, judgeNodes } from "../../../src/cli/doctor/database.js";
-import { SCHEMA_VERSION } from "../../../src/state/postgres/migrate.js";
+import { SCHEMA_VERSION } from "../../../src/state/postgres/schema/migrate.js";
 import { examine } from "../examine.js";
 import { Scene } from "../scene.js";
 import { NOW, Terminal } from "../terminal.js";

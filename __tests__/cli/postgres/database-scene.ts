@@ -1,8 +1,8 @@
 /** A terminal whose commands work on a database: a schema of its own in the server that the run shares. */
 import { inject, onTestFinished } from "vitest";
 import type { ExitCode } from "../../../src/cli/exit-codes.js";
-import type { JobOutcomeRecord, NewJob } from "../../../src/state/jobs/job-log.js";
-import { migrate } from "../../../src/state/postgres/migrate.js";
+import type { JobOutcomeRecord, NewJob } from "../../../src/state/job-log/job-log.js";
+import { migrate } from "../../../src/state/postgres/schema/migrate.js";
 import { PostgresStore, type PostgresStoreOptions } from "../../../src/state/postgres/index.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../../src/state/schedule-state.js";
 import { key } from "../../state/postgres/scene.js";

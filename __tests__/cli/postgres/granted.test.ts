@@ -1,6 +1,6 @@
 /** What the documentation says of a scheduler's user and its connections, held to what a scheduler does. */
 import { describe, expect, it, vi } from "vitest";
-import { POOL_SETTINGS } from "../../../src/state/postgres/database.js";
+import { POOL_SETTINGS } from "../../../src/state/postgres/connection/database.js";
 import { textOf } from "../../package/pages.js";
 import { RotaProcess } from "../run/rota-process.js";
 import { fleetText } from "../run/run-scene.js";

@@ -1,7 +1,7 @@
 // Runs jobs that keep the event loop from turning for five seconds, with a timeout of one second, on the real clock.
 import { setTimeout } from "node:timers/promises";
 import { JobExecutor } from "../../../dist/runner/job-executor.js";
-import { MemoryStore } from "../../../dist/state/memory-store.js";
+import { MemoryStore } from "../../../dist/state/memory/memory-store.js";
 
 function block() {
   const endsAt = performance.now() + 5_000;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { JobExecutor } from "../../../dist/runner/job-executor.js";
-import { MemoryStore } from "../../../dist/state/memory-store.js";
+import { MemoryStore } from "../../../dist/state/memory/memory-store.js";
 
 const [kind, size] = process.argv.slice(2);
 const stateDir = mkdtempSync(join(tmpdir(), "rota-output-"));

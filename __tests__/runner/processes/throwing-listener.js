@@ -1,6 +1,6 @@
 // Runs a job whose abort listener throws, in a host that hears of what nobody caught.
 import { JobExecutor } from "../../../dist/runner/job-executor.js";
-import { MemoryStore } from "../../../dist/state/memory-store.js";
+import { MemoryStore } from "../../../dist/state/memory/memory-store.js";
 
 const uncaught = [];
 process.on("uncaughtException", ({ message }) => uncaught.push(message));

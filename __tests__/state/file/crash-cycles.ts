@@ -5,7 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
 import { parse } from "yaml";
 import type { Random, ScheduleState } from "../../../src/index.js";
-import { FileStore } from "../../../src/state/file-store.js";
+import { FileStore } from "../../../src/state/file/file-store.js";
 import { Child, until } from "../child.js";
 import { temporaryDirectory } from "../temporary-directory.js";
 

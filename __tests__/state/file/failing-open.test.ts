@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { StateFileError } from "../../../src/state/errors.js";
-import { FileStore } from "../../../src/state/file-store.js";
+import { FileStore } from "../../../src/state/file/file-store.js";
 import {
   CODES,
   filesIn,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
 import { FakeClock } from "../../../src/clock.js";
-import { FileStore } from "../../../src/state/file-store.js";
+import { FileStore } from "../../../src/state/file/file-store.js";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary-directory.js";
 import { systemError, WatchedDisk } from "../watched-disk.js";
 

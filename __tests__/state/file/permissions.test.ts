@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { StateFileError } from "../../../src/state/errors.js";
-import { FileStore } from "../../../src/state/file-store.js";
+import { FileStore } from "../../../src/state/file/file-store.js";
 import { updateScheduleState } from "../../../src/state/state-functions.js";
 import { programPath } from "../child.js";
 import { temporaryDirectory } from "../temporary-directory.js";

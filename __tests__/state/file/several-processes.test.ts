@@ -5,7 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import type { ScheduleState } from "../../../src/index.js";
-import { FileStore } from "../../../src/state/file-store.js";
+import { FileStore } from "../../../src/state/file/file-store.js";
 import { getAgentScheduleStates, getScheduleState } from "../../../src/state/state-functions.js";
 import { Children } from "../child.js";
 import { temporaryDirectory } from "../temporary-directory.js";

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { Pool } from "pg";
 import { describe, expect, inject, it } from "vitest";
 import type { PostgresPool, QueryAnswer } from "../../../src/state/postgres/index.js";
-import { Heartbeat } from "../../../src/state/postgres/heartbeat.js";
+import { Heartbeat } from "../../../src/state/postgres/node/heartbeat.js";
 import type { Claim } from "../../../src/index.js";
 import { Signal } from "../../scheduler/gated-store.js";
 import { Children, until } from "../child.js";

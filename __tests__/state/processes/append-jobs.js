@@ -1,5 +1,5 @@
 // Starts and ends so many jobs, some of them at once, and prints their ids.
-import { FileJobLog } from "../../../dist/state/jobs/file-job-log.js";
+import { FileJobLog } from "../../../dist/state/file/jobs/file-job-log.js";
 
 const [, , directory, agent, count] = process.argv;
 const log = new FileJobLog({ directory });

@@ -4,7 +4,7 @@ import * as disk from "node:fs/promises";
 import { readFileSync, writeFileSync, writeSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { systemClock } from "../../../dist/clock.js";
-import { releaseLock, takeLock } from "../../../dist/state/file/lock-directory.js";
+import { releaseLock, takeLock } from "../../../dist/state/file/lock/lock-directory.js";
 
 const [, , path, file, enough] = process.argv;
 const dieSometimes = () => Math.random() < 0.06 && process.kill(process.pid, "SIGKILL");

@@ -1,7 +1,7 @@
 // On a small disk of its own: fills it up to 20 different amounts of free space, updates, and prints what came of it.
 import { readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { FileStore } from "../../../dist/state/file-store.js";
+import { FileStore } from "../../../dist/state/file/file-store.js";
 
 const PAGE = 4096;
 const [, , disk] = process.argv;

@@ -1,6 +1,6 @@
 // Starts and ends jobs until it is killed, and prints each acknowledgement: "started job-…", "ended job-…".
 import { writeSync } from "node:fs";
-import { FileJobLog } from "../../../dist/state/jobs/file-job-log.js";
+import { FileJobLog } from "../../../dist/state/file/jobs/file-job-log.js";
 
 const log = new FileJobLog({ directory: process.argv[2] });
 

@@ -1,7 +1,7 @@
 // Uses a job log under a umask of its own, and prints how the files came out.
 import { readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { FileJobLog } from "../../../dist/state/jobs/file-job-log.js";
+import { FileJobLog } from "../../../dist/state/file/jobs/file-job-log.js";
 
 const [, , directory, umask] = process.argv;
 // As any user: root could read what the modes forbid.

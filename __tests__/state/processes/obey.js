@@ -3,7 +3,7 @@
 // Out: `{ "id": 1, "result": ... }` or `{ "id": 1, "error": { "name", "code", "message", "owner" } }`.
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { FileStore } from "../../../dist/state/file-store.js";
+import { FileStore } from "../../../dist/state/file/file-store.js";
 import { signalDisk } from "./signal-disk.js";
 
 const signals = signalDisk();

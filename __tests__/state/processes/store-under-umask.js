@@ -1,7 +1,7 @@
 // Uses a store under a umask of its own, and prints the modes of everything below a directory.
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { FileStore } from "../../../dist/state/file-store.js";
+import { FileStore } from "../../../dist/state/file/file-store.js";
 
 const [, , directory, stateDir, umask] = process.argv;
 // As any user: root could read what the modes forbid.

@@ -1,7 +1,7 @@
 // Owns a state directory and writes to it until it is killed: updates a count, claims a schedule, completes it.
 // Prints each step once it is acknowledged: "ready 7", "updated 8", "claimed 8", "completed 8", "updated 9".
 import { writeSync } from "node:fs";
-import { FileStore } from "../../../dist/state/file-store.js";
+import { FileStore } from "../../../dist/state/file/file-store.js";
 
 const PAST = "2026-01-01T00:00:00.000Z";
 const count = { agent: "a", schedule: "count" };

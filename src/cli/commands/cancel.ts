@@ -1,5 +1,5 @@
 /** `rota cancel`: tells a running job to end, through the scheduler that runs it. */
-import { askScheduler } from "../../scheduler/ask-scheduler.js";
+import { askScheduler } from "../../scheduler/control/ask-scheduler.js";
 import { awaitJob, tellEnd } from "../await-job.js";
 import { type Argument, type Call, type Command, flag } from "../command.js";
 import { refusedError } from "../errors.js";

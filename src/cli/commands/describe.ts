@@ -1,8 +1,8 @@
 /** `rota describe`: everything that is known of a schedule, or of all schedules of an agent. */
 import type { Fields } from "../../fields.js";
 import { isoTimeMs } from "../../iso-time.js";
-import type { Plan } from "../../scheduler/governor.js";
-import type { JobRecord } from "../../state/jobs/job-log.js";
+import type { Plan } from "../../scheduler/planning/governor.js";
+import type { JobRecord } from "../../state/job-log/job-log.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import type { Argument, Call, Command } from "../command.js";
 import { agentDefinition, fieldsInWords, scheduleDefinition } from "../definition-in-words.js";

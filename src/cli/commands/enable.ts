@@ -1,5 +1,5 @@
 /** `rota enable` and `rota disable`: a schedule that is disabled runs for nobody, also not by hand. */
-import { disabled, enabled } from "../../scheduler/schedule-changes.js";
+import { disabled, enabled } from "../../scheduler/control/state-changes.js";
 import type { Call, Command } from "../command.js";
 import { changeSchedules, TARGET } from "../control.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";

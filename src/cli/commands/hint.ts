@@ -1,5 +1,5 @@
 /** `rota hint`: temporary advice for a schedule, another interval or one extra run, until it expires. */
-import { advised, UNADVISED } from "../../scheduler/schedule-changes.js";
+import { advised, UNADVISED } from "../../scheduler/control/state-changes.js";
 import { type Call, type Command, flag, textOption } from "../command.js";
 import { changeSchedules, TARGET } from "../control.js";
 import { usageError } from "../errors.js";

@@ -1,6 +1,6 @@
 /** `rota jobs`: what has run, newest first. */
 import { isoTimeMs } from "../../iso-time.js";
-import type { JobRecord, JobStatus } from "../../state/jobs/job-log.js";
+import type { JobRecord, JobStatus } from "../../state/job-log/job-log.js";
 import { type Call, type Command, choiceOption, countOption, flag, textOption } from "../command.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { unknown } from "../find-target.js";

@@ -1,5 +1,5 @@
 /** `rota logs`: what a job printed, and with `-f` what it prints until it has ended. */
-import type { JobRecord } from "../../state/jobs/job-log.js";
+import type { JobRecord } from "../../state/job-log/job-log.js";
 import { type Argument, type Call, type Command, flag } from "../command.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { findJob } from "../find-job.js";

@@ -2,8 +2,8 @@
 import { messageOf, quote } from "../../errors.js";
 import type { AgentSchedule } from "../../scheduler/agent.js";
 import { SchedulerError } from "../../scheduler/errors.js";
-import type { Plan } from "../../scheduler/governor.js";
-import { validateSchedule } from "../../scheduler/schedule.js";
+import type { Plan } from "../../scheduler/planning/governor.js";
+import { validateSchedule } from "../../scheduler/timing/schedule.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import { clockChangeRemark } from "../clock-change.js";
 import { type Argument, type Call, type Command, countOption, textOption } from "../command.js";

@@ -1,5 +1,5 @@
 /** `rota nodes`: the schedulers that share a database, and when each last showed that it lives. */
-import type { NodeRecord } from "../../state/postgres/list-nodes.js";
+import type { NodeRecord } from "../../state/postgres/node/list-nodes.js";
 import type { Call, Command } from "../command.js";
 import { counted } from "../counted.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";

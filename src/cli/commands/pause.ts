@@ -1,5 +1,5 @@
 /** `rota pause` and `rota resume`: a schedule that is paused plans nothing, until a time or until it is resumed. */
-import { paused, RESUMED } from "../../scheduler/schedule-changes.js";
+import { paused, RESUMED } from "../../scheduler/control/state-changes.js";
 import type { Call, Command } from "../command.js";
 import { changeSchedules, TARGET } from "../control.js";
 import { usageError } from "../errors.js";

@@ -1,8 +1,8 @@
 /** `rota trigger`: a job of a schedule now. By a scheduler that runs, or right here where none does. */
-import { askScheduler } from "../../scheduler/ask-scheduler.js";
+import { askScheduler } from "../../scheduler/control/ask-scheduler.js";
 import type { Agent } from "../../scheduler/agent.js";
 import type { Scheduler } from "../../scheduler/scheduler.js";
-import type { JobRecord } from "../../state/jobs/job-log.js";
+import type { JobRecord } from "../../state/job-log/job-log.js";
 import { awaitJob, tellEnd } from "../await-job.js";
 import { type Argument, type Call, type Command, flag } from "../command.js";
 import { refusedError } from "../errors.js";

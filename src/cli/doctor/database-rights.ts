@@ -1,6 +1,6 @@
 /** May this user do in the database what a scheduler does there? Its rights are looked at, and none is tried out. */
-import type { Database } from "../../state/postgres/database.js";
-import { SCHEMA_VERSION } from "../../state/postgres/migrate.js";
+import type { Database } from "../../state/postgres/connection/database.js";
+import { SCHEMA_VERSION } from "../../state/postgres/schema/migrate.js";
 import { failure, fine, type Finding, warning } from "./finding.js";
 
 /** What the database says of itself and of who asks. */

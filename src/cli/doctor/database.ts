@@ -2,8 +2,8 @@
 import type { Clock } from "../../clock.js";
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../logger.js";
-import { listNodes, type NodeRecord } from "../../state/postgres/list-nodes.js";
-import { SCHEMA_VERSION } from "../../state/postgres/migrate.js";
+import { listNodes, type NodeRecord } from "../../state/postgres/node/list-nodes.js";
+import { SCHEMA_VERSION } from "../../state/postgres/schema/migrate.js";
 import { counted } from "../counted.js";
 import type { DatabasePlace, Reached } from "../place/database-place.js";
 import { leaseNowOf } from "../place/lease-now.js";

@@ -1,6 +1,6 @@
 /** Are Node, the time zones and the clocks such that Rota can work with them? */
 import type { Clock } from "../../clock.js";
-import { timeZone } from "../../scheduler/time-zone.js";
+import { timeZone } from "../../scheduler/timing/time-zone.js";
 import { failure, fine, type Finding, warning } from "./finding.js";
 
 const OLDEST_NODE = [20, 19] as const;

@@ -7,7 +7,7 @@ import {
   type PostgresPool,
   reasonOf,
   TidyClient,
-} from "../../state/postgres/database.js";
+} from "../../state/postgres/connection/database.js";
 import { type CliError, refusedError, usageError } from "../errors.js";
 import type { DatabaseAddress } from "./database-address.js";
 

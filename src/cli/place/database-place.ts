@@ -4,15 +4,20 @@
  */
 import { type Clock, systemClock } from "../../clock.js";
 import type { Logger } from "../../logger.js";
-import { Database } from "../../state/postgres/database.js";
-import { readStates } from "../../state/postgres/fleet-rows.js";
-import { listNodes, listOrphans, type NodeRecord } from "../../state/postgres/list-nodes.js";
-import { migrate, type Migrated, schemaVersion, SCHEMA_VERSION } from "../../state/postgres/migrate.js";
-import { readBytes } from "../../state/postgres/output-blocks.js";
+import { Database } from "../../state/postgres/connection/database.js";
+import { readStates } from "../../state/postgres/rows/fleet-rows.js";
+import { listNodes, listOrphans, type NodeRecord } from "../../state/postgres/node/list-nodes.js";
+import {
+  migrate,
+  type Migrated,
+  schemaVersion,
+  SCHEMA_VERSION,
+} from "../../state/postgres/schema/migrate.js";
+import { readBytes } from "../../state/postgres/jobs/output-blocks.js";
 import { PostgresStore } from "../../state/postgres/postgres-store.js";
-import { databaseTime } from "../../state/postgres/store-time.js";
+import { databaseTime } from "../../state/postgres/connection/database-clock.js";
 import { ScheduleMap } from "../../state/schedule-map.js";
-import type { DueSlots, ScheduleKey } from "../../state/state-store.js";
+import type { DueSlots, ScheduleKey } from "../../state/store.js";
 import { checkDatabase } from "../doctor/database.js";
 import type { Finding } from "../doctor/finding.js";
 import { type CliError, notFoundError, refusedError } from "../errors.js";

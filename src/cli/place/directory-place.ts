@@ -1,11 +1,11 @@
 /** A state directory on this machine: one scheduler owns it, and guests read its files. */
 import type { Clock } from "../../clock.js";
 import type { Logger } from "../../logger.js";
-import { readOwner } from "../../state/file/state-owner.js";
-import { FileStore } from "../../state/file-store.js";
-import { JobFiles } from "../../state/jobs/job-files.js";
+import { readOwner } from "../../state/file/lock/state-owner.js";
+import { FileStore } from "../../state/file/file-store.js";
+import { JobFiles } from "../../state/file/jobs/job-files.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
-import type { DueSlots } from "../../state/state-store.js";
+import type { DueSlots } from "../../state/store.js";
 import type { Finding } from "../doctor/finding.js";
 import { checkStateContent } from "../doctor/state-content.js";
 import { checkStateDirectory } from "../doctor/state-directory.js";

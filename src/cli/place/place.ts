@@ -5,7 +5,7 @@
 import type { Clock } from "../../clock.js";
 import type { Logger } from "../../logger.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
-import type { ScheduleKey, StateStore } from "../../state/state-store.js";
+import type { ScheduleKey, StateStore } from "../../state/store.js";
 import type { Finding } from "../doctor/finding.js";
 
 export interface Place {

@@ -1,6 +1,6 @@
 /** What is known of a fleet that runs in this process: which jobs run, how the last ones ended, and how many there were. */
 import type { Clock } from "../../clock.js";
-import type { JobEndStatus, JobRecord } from "../../state/jobs/job-log.js";
+import type { JobEndStatus, JobRecord } from "../../state/job-log/job-log.js";
 import { type FleetSchedule, nameOf } from "../fleet.js";
 import type { News } from "./news.js";
 

@@ -2,7 +2,7 @@
 import type { Config } from "../../config/config.js";
 import type { AgentSchedule } from "../../scheduler/agent.js";
 import { Roster } from "../../scheduler/roster.js";
-import type { ScheduleKey } from "../../state/state-store.js";
+import type { ScheduleKey } from "../../state/store.js";
 import type { Home } from "../place/place.js";
 import { definedKeys, type FleetSchedule } from "../fleet.js";
 

@@ -11,7 +11,7 @@ import { messageOf } from "../../errors.js";
 import { SchedulerShutdownError } from "../../scheduler/errors.js";
 import type { Scheduler } from "../../scheduler/scheduler.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import type { JobStatus } from "../../state/jobs/job-log.js";
+import type { JobStatus } from "../../state/job-log/job-log.js";
 import { changesInWords } from "./changes-in-words.js";
 import type { FleetModel } from "./fleet-model.js";
 import type { FleetReader } from "./fleet-reader.js";

@@ -1,6 +1,6 @@
 /** A run as it looks on a terminal: the view in place, and above it jobs that have ended and what there is to say. */
 import type { CliStream } from "../context.js";
-import { CheckLoop } from "../../scheduler/check-loop.js";
+import { CheckLoop } from "../../scheduler/loop/wakeable-loop.js";
 import type { FleetSchedule } from "../fleet.js";
 import { shortZonedTime } from "../when.js";
 import type { FleetModel } from "./fleet-model.js";

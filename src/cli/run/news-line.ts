@@ -1,8 +1,8 @@
 /** What happens as people read it: one line each, with why it happened. What is no news to them has no line. Pure. */
 import type { AgentSchedule } from "../../scheduler/agent.js";
-import type { ScheduleSkipReason } from "../../scheduler/schedule-check.js";
-import type { JobRecord } from "../../state/jobs/job-log.js";
-import type { ScheduleKey } from "../../state/state-store.js";
+import type { ScheduleSkipReason } from "../../scheduler/control/schedule-check.js";
+import type { JobRecord } from "../../state/job-log/job-log.js";
+import type { ScheduleKey } from "../../state/store.js";
 import { nameOf } from "../fleet.js";
 import { planWords } from "../plan-in-words.js";
 import type { Style } from "../style.js";

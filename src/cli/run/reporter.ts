@@ -2,7 +2,7 @@
 import type { Clock } from "../../clock.js";
 import type { Logger } from "../../logger.js";
 import type { AgentSchedule } from "../../scheduler/agent.js";
-import type { ScheduleKey } from "../../state/state-store.js";
+import type { ScheduleKey } from "../../state/store.js";
 import { nameOf } from "../fleet.js";
 import type { Output } from "../output.js";
 import { oneLine } from "../text-width.js";

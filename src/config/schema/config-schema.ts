@@ -2,8 +2,8 @@
  * The definition of a configuration: which keys the fleet, its defaults and its agents have. Checks and the JSON Schema
  * both come from it. Made when first needed, because importing must cost nothing.
  */
-import { isName, LONGEST_NAME } from "../../state/check-schedule.js";
-import { timeZone } from "../../scheduler/time-zone.js";
+import { isName, LONGEST_NAME } from "../../state/validate-state.js";
+import { timeZone } from "../../scheduler/timing/time-zone.js";
 import { durationMs } from "../../duration.js";
 import { checked, list, map, mapOf, optional, type Schema, text, fitting, wholeNumber } from "./fields.js";
 import { envSchema, keysBesideRuntime, runtimeSchema } from "./runtime-schema.js";

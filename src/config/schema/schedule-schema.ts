@@ -1,6 +1,6 @@
 /** The keys of a schedule, by its type. Their values are checked by the scheduler's own `validateSchedule`. */
 import { timeoutMs } from "../../runner/configuration.js";
-import { validateSchedule } from "../../scheduler/schedule.js";
+import { validateSchedule } from "../../scheduler/timing/schedule.js";
 import {
   allOptional,
   checked,

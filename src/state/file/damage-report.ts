@@ -1,7 +1,7 @@
 /** What is wrong with a file, in sentences that say where. */
 import { quote } from "../../errors.js";
-import { PLAIN_TEXT } from "./state-text.js";
-import type { Damage } from "./yaml-reader.js";
+import { PLAIN_TEXT } from "./yaml/state-text.js";
+import type { Damage } from "./yaml/yaml-reader.js";
 
 /** A sentence for each damage, in the order of the text; `fileLine` turns lines of the text into those of the file. */
 export function sentences(

@@ -7,7 +7,7 @@ import type { FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { attempt, type Disk, errorCode, syncDirectory, unless } from "./disk.js";
 import { StateFileError } from "../errors.js";
-import { type HeldLock, removeQuietly } from "./lock-directory.js";
+import { type HeldLock, removeQuietly } from "./lock/lock-directory.js";
 
 /** What tells one version of a file from another, as long as somebody holds it open: an inode in use is not given away. */
 export interface FileIdentity {

@@ -11,10 +11,10 @@ import { type FileVersion, identityOf, isSame, openRegular, replaceFile } from "
 import { StateFileError } from "../errors.js";
 import { keepDamaged } from "./keep-damaged.js";
 import { isLocal } from "./local-disk.js";
-import { releaseLock, SignOfLife, sweepPrepared, takeLock } from "./lock-directory.js";
-import { emptyDocument, type StateDocument } from "./state-document.js";
-import { readDocument } from "./read-document.js";
-import { Turns } from "../../turns.js";
+import { releaseLock, SignOfLife, sweepPrepared, takeLock } from "./lock/lock-directory.js";
+import { emptyDocument, type StateDocument } from "./yaml/state-document.js";
+import { readDocument } from "./yaml/read-document.js";
+import { Turns } from "../../async-lock.js";
 
 export interface StateFileOptions {
   readonly path: string;

@@ -5,13 +5,13 @@
 import type { Clock } from "../../clock.js";
 import { messageOf, quote } from "../../errors.js";
 import { type Logger, processLogger } from "../../logger.js";
-import { checkDefinition, checkKey, checkName } from "../check-schedule.js";
+import { checkDefinition, checkKey, checkName } from "../validate-state.js";
 import { completion, givenBack } from "../claim-rules.js";
 import { invalidState, StateError } from "../errors.js";
 import { leaseLength } from "../lease-length.js";
 import { OutsideListeners } from "../outside-listeners.js";
 import { SCHEDULE_KEYS, type ScheduleState } from "../schedule-state.js";
-import { ChangeOperation, checkedChange, decisionBy, type PatchRule } from "../state-operation.js";
+import { ChangeOperation, checkedChange, decisionBy, type PatchRule } from "../owner/operations.js";
 import type {
   Claim,
   ClaimEnd,
@@ -24,25 +24,25 @@ import type {
   ScheduleDefinition,
   ScheduleKey,
   StateStore,
-} from "../state-store.js";
+} from "../store.js";
 import { wholeState } from "../whole-state.js";
-import { ChangeFeed } from "./change-feed.js";
-import { ClaimDesk, MOST_CLAIMS } from "./claim-desk.js";
-import { ClaimEnds } from "./claim-ends.js";
-import { ClaimRenewals } from "./claim-renewals.js";
-import { Database } from "./database.js";
-import { readStates } from "./fleet-rows.js";
-import { Heartbeat } from "./heartbeat.js";
-import { requireReadCommitted } from "./isolation.js";
-import { takeListeningPlace } from "./listening-places.js";
-import { migrateDatabase } from "./migrate.js";
-import { checkedNodeName, signOff } from "./node.js";
-import { NodeLife } from "./node-life.js";
-import { PostgresJobLog } from "./postgres-job-log.js";
-import type { PostgresStoreOptions } from "./postgres-store-options.js";
-import { StateWriter } from "./state-writer.js";
-import { StoreTime } from "./store-time.js";
-import type { News } from "./write-statement.js";
+import { ChangeFeed } from "./connection/change-feed.js";
+import { ClaimDesk, MOST_CLAIMS } from "./claims/claimer.js";
+import { ClaimEnds } from "./writes/claim-ends.js";
+import { ClaimRenewals } from "./claims/claim-renewals.js";
+import { Database } from "./connection/database.js";
+import { readStates } from "./rows/fleet-rows.js";
+import { Heartbeat } from "./node/heartbeat.js";
+import { requireReadCommitted } from "./connection/isolation.js";
+import { takeListeningPlace } from "./connection/listener-slots.js";
+import { migrateDatabase } from "./schema/migrate.js";
+import { checkedNodeName, signOff } from "./node/node.js";
+import { NodeLife } from "./node/node-registration.js";
+import { PostgresJobLog } from "./jobs/postgres-job-log.js";
+import type { PostgresStoreOptions } from "./options.js";
+import { StateWriter } from "./writes/state-writer.js";
+import { StoreTime } from "./connection/database-clock.js";
+import type { News } from "./writes/write-statement.js";
 
 /** The plans of a large fleet are one write. */
 const SHORTEST_WRITE_TIMEOUT_MS = 10_000;

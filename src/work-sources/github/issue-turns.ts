@@ -1,5 +1,5 @@
 /** Calls of one adapter about the same issue take turns; those about different issues do not wait for each other. */
-import { Turns } from "../../turns.js";
+import { Turns } from "../../async-lock.js";
 
 interface Line {
   readonly turns: Turns;

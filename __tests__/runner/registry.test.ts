@@ -1,0 +1,114 @@
+/** Which runtime an agent has, and what is refused. */
+import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../src/clock.js";
+import { RunnerError } from "../../src/runner/errors.js";
+import { functionRuntime } from "../../src/runner/runtimes/function-runtime.js";
+import type { RunnableAgent, RuntimeContext, SdkQuery } from "../../src/runner/runtime.js";
+import { RuntimeRegistry } from "../../src/runner/registry.js";
+import { thrownBy } from "../thrown-by.js";
+import { answering } from "./runtimes/custom-runtimes.js";
+import { loggerInto, Scene } from "./scene.js";
+
+const context: RuntimeContext = {
+  clock: new FakeClock(),
+  logger: loggerInto([]),
+  graceMs: 10_000,
+  sdkQuery: undefined,
+};
+const sdkQuery: SdkQuery = async function* () {
+  yield { type: "assistant", content: "asked" };
+};
+
+function refusal(agent: Partial<RunnableAgent>): unknown {
+  return thrownBy(() => new RuntimeRegistry().runtimeOf({ name: "worker", ...agent }, context));
+}
+
+describe("an agent", () => {
+  it("with a run function is run by that", () => {
+    const runtime = new RuntimeRegistry().runtimeOf(
+      { name: "worker", run: () => {} },
+      { ...context, sdkQuery },
+    );
+    expect(runtime).toBe(functionRuntime);
+  });
+
+  it("with a runtime is run by that, though it has a function too", async () => {
+    const scene = new Scene(answering({ success: true, summary: "custom" }));
+    const { result } = await scene.run({ run: () => "function", runtime: { type: "custom" } });
+    expect(result.summary).toBe("custom");
+  });
+
+  it("with neither is run by the sdkQuery", async () => {
+    expect((await new Scene({ sdkQuery }).run({})).result.summary).toBe("asked");
+  });
+
+  it("with nothing at all is refused", () => {
+    expect(refusal({})).toMatchObject({
+      code: "NO_RUNTIME",
+      message: expect.stringContaining("Agent worker"),
+    });
+    expect(refusal({})).toBeInstanceOf(RunnerError);
+  });
+
+  it("of an unknown type is refused, with the known ones", () => {
+    expect(refusal({ runtime: { type: "docker" } })).toMatchObject({
+      code: "UNKNOWN_RUNTIME",
+      message:
+        'Agent worker has a runtime of type "docker", expected one of function, command, http, messages.',
+    });
+  });
+
+  it.each([{ runtime: "command" }, { runtime: {} }, { runtime: { type: 7 } }, { runtime: [] }])(
+    "with %j has no type, and is refused",
+    (agent) => {
+      expect(refusal(agent)).toMatchObject({ code: "INVALID_RUNTIME" });
+    },
+  );
+
+  it("whose messages runtime has nobody to ask is refused", () => {
+    expect(refusal({ runtime: { type: "messages" } })).toMatchObject({ code: "INVALID_RUNTIME" });
+  });
+
+  it("whose function runtime has no function fails, and says so", async () => {
+    const { result } = await new Scene().run({ runtime: { type: "function" } });
+    expect(result).toMatchObject({
+      status: "failed",
+      error: expect.stringContaining("give it a run function"),
+    });
+  });
+});
+
+describe("a host's own runtime", () => {
+  it("may not have the type of another", () => {
+    const error = thrownBy(() => new RuntimeRegistry().register("command", () => functionRuntime));
+    expect(error).toMatchObject({ code: "DUPLICATE_RUNTIME", message: expect.stringContaining('"command"') });
+  });
+
+  it("is among the known ones", () => {
+    expect(answering({}).runtimes.types).toEqual(["function", "command", "http", "messages", "custom"]);
+  });
+
+  it.each([[null], [7], [{}], [{ success: "yes" }]])("that answers %j has failed", async (answer) => {
+    const { result } = await new Scene(answering(answer)).run({ runtime: { type: "custom" } });
+    expect(result).toMatchObject({ status: "failed", error: expect.stringContaining("expected { success") });
+  });
+
+  it("that says that it failed without a reason has failed", async () => {
+    const { result } = await new Scene(answering({ success: false })).run({ runtime: { type: "custom" } });
+    expect(result).toMatchObject({ status: "failed", error: "the job failed" });
+  });
+
+  it("is made once for an agent", async () => {
+    const runtimes = new RuntimeRegistry();
+    let made = 0;
+    runtimes.register("custom", () => {
+      made++;
+      return { run: () => ({ success: true }) };
+    });
+    const scene = new Scene({ runtimes });
+    const agent = { name: "worker", runtime: { type: "custom" } };
+    await scene.executor.execute({ agent, prompt: "" });
+    await scene.executor.execute({ agent, prompt: "" });
+    expect(made).toBe(1);
+  });
+});

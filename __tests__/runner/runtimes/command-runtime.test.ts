@@ -1,0 +1,206 @@
+/** Commands, as real processes: how they are started, what they see, and what is said of one that fails. */
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { stateDirectory } from "../../state/temporary-directory.js";
+import { node, run, scene } from "./command-scene.js";
+
+const echoInput = `process.stdin.pipe(process.stdout)`;
+
+describe("a command", () => {
+  it("has its last line as its summary, its exit code, and all it printed as its output", async () => {
+    const { result, record, output } = await run(node(`console.log("one"); console.log("two\\n\\n")`));
+    expect(result).toMatchObject({ success: true, status: "completed", summary: "two", exitCode: 0 });
+    expect(record).toMatchObject({ status: "completed", exit_code: 0 });
+    expect(output).toBe("one\ntwo\n\n\n");
+  });
+
+  it("has what it says on stderr in its output, and not in its summary", async () => {
+    const { result, output } = await run(node(`console.log("out"); console.error("err")`));
+    expect(result.summary).toBe("out");
+    expect(output?.split("\n").toSorted()).toEqual(["", "err", "out"]);
+  });
+
+  it("has all it printed kept also when that is slower than its end", async () => {
+    const stage = scene();
+    let keptBytes = 0;
+    stage.store.jobs.openOutput = async () => ({
+      write: async (chunk) => {
+        await setTimeout(20);
+        keptBytes += chunk.length;
+      },
+      close: async () => {},
+    });
+    const command = node(`require("node:fs").writeSync(1, "x".repeat(150_000) + "\\nlast\\n")`);
+    const { result } = await stage.run({ runtime: { type: "command", command, input: "none" } });
+    expect(result.summary).toBe("last");
+    expect(keptBytes).toBe(150_006);
+  });
+
+  it("has a long last line cut in its summary", async () => {
+    const { result } = await run(node(`console.log("x".repeat(100_000))`));
+    expect(result.summary).toBe(`${"x".repeat(500)}…`);
+  });
+
+  it("gets the prompt on stdin", async () => {
+    expect((await run(node(echoInput), {}, "from stdin")).result.summary).toBe("from stdin");
+  });
+
+  it("gets a prompt of megabytes whole", async () => {
+    const count = `let n = 0; process.stdin.on("data", (d) => (n += d.length)).on("end", () => console.log(n))`;
+    expect((await run(node(count), {}, "x".repeat(5_000_000))).result.summary).toBe("5000000");
+  });
+
+  it("gets the prompt where an argument says so, as it is, and nothing on stdin", async () => {
+    const script = `process.stdin.on("data", () => console.log("input")).on("end", () => console.log(process.argv[1]))`;
+    const { result } = await run(node(script, "=> {prompt} <="), {}, "$(id) $& $1; `id`");
+    expect(result.summary).toBe("=> $(id) $& $1; `id` <=");
+  });
+
+  it("gets nothing on stdin when it wants none", async () => {
+    const script = `process.stdin.on("data", () => console.log("input")).on("end", () => console.log("end"))`;
+    expect((await run(node(script), { input: "none" })).output).toBe("end\n");
+  });
+
+  it("that does not read its input has succeeded all the same", async () => {
+    expect((await run(node(`process.exit(0)`), {}, "x".repeat(5_000_000))).result.status).toBe("completed");
+  });
+
+  it("runs in its directory", async () => {
+    const cwd = stateDirectory();
+    expect((await run(node(`console.log(process.cwd())`), { cwd })).result.summary).toContain(cwd);
+  });
+
+  it("is no shell command", async () => {
+    const { result } = await run(["echo", "$HOME", ";", "id"]);
+    expect(result.summary).toBe("$HOME ; id");
+  });
+});
+
+describe("the environment of a command", () => {
+  const dump = node(`console.log(JSON.stringify(process.env))`);
+
+  it("has what a program needs, what was given, and which job it is", async () => {
+    const runtime = { type: "command", command: dump, env: { MODE: "night", LEVEL: 3 } };
+    const { result, output } = await scene().run({ runtime }, { schedule: "hourly", attempt: 2 });
+    expect(JSON.parse(output ?? "")).toMatchObject({
+      PATH: process.env["PATH"],
+      MODE: "night",
+      LEVEL: "3",
+      ROTA_JOB_ID: result.jobId,
+      ROTA_AGENT: "worker",
+      ROTA_SCHEDULE: "hourly",
+      ROTA_ATTEMPT: "2",
+    });
+  });
+
+  it("has nothing else of this process, unless it is named", async () => {
+    process.env["ROTA_TEST_SHY"] = "shy";
+    process.env["ROTA_TEST_BOLD"] = "bold";
+    const { output } = await run(dump, { pass_env: ["ROTA_TEST_BOLD", "ROTA_TEST_NONE"] });
+    delete process.env["ROTA_TEST_SHY"];
+    delete process.env["ROTA_TEST_BOLD"];
+    const seen: unknown = JSON.parse(output ?? "");
+    expect(seen).toHaveProperty("ROTA_TEST_BOLD", "bold");
+    expect(seen).not.toHaveProperty("ROTA_TEST_SHY");
+    expect(seen).not.toHaveProperty("ROTA_TEST_NONE");
+  });
+});
+
+describe("a command that fails", () => {
+  it("by its exit code has it in its record", async () => {
+    const { result, record } = await run(node(`console.log("half"); process.exit(3)`), { input: "none" });
+    expect(result).toMatchObject({
+      success: false,
+      error: "The command exited with code 3.",
+      exitCode: 3,
+      summary: "half",
+    });
+    expect(record).toMatchObject({ status: "failed", exit_code: 3 });
+  });
+
+  it("by a signal has that named", async () => {
+    const { result } = await run(node(`process.kill(process.pid, "SIGKILL"); setInterval(() => {}, 1000)`));
+    expect(result).toMatchObject({ status: "failed", error: "The command was ended by SIGKILL." });
+    expect(result.exitCode).toBeUndefined();
+  });
+
+  it("while its input is being written has that said", async () => {
+    const { result } = await run(node(`process.exit(4)`), {}, "x".repeat(20_000_000));
+    expect(result).toMatchObject({
+      status: "failed",
+      exitCode: 4,
+      error: "The command exited with code 4, and had not read its whole input.",
+    });
+  });
+
+  it("because it is not there has its name said", async () => {
+    const { result } = await run(["no-such-command-here"], { env: { PATH: stateDirectory() } });
+    expect(result).toMatchObject({
+      status: "failed",
+      error: expect.stringContaining('The command "no-such-command-here" was not found'),
+    });
+  });
+
+  it("because it may not be executed has that said", async () => {
+    const program = join(stateDirectory(), "program");
+    writeFileSync(program, "#!/bin/sh\n");
+    chmodSync(program, 0o600);
+    expect((await run([program])).result).toMatchObject({
+      status: "failed",
+      error: expect.stringContaining("may not be executed"),
+    });
+  });
+
+  it("because its directory is missing has that said, and not that the command is", async () => {
+    const cwd = join(stateDirectory(), "gone");
+    expect((await run(node(""), { cwd })).result.error).toBe(
+      `The cwd "${cwd}" of the command is not a directory.`,
+    );
+  });
+
+  it("because its directory is a file has that said", async () => {
+    const cwd = join(stateDirectory(), "file");
+    writeFileSync(cwd, "");
+    expect((await run(node(""), { cwd })).result.error).toContain("is not a directory");
+  });
+
+  it("because its arguments are too long has the way out said", async () => {
+    const { result } = await run(node("", "{prompt}"), {}, "x".repeat(10_000_000));
+    expect(result.error).toContain("leave {prompt} out, and the prompt comes on stdin");
+  });
+
+  it("because the prompt has what no argument can hold has that said", async () => {
+    expect((await run(node("", "{prompt}"), {}, "a\0b")).result.error).toContain("the prompt holds a NUL");
+  });
+});
+
+describe("a command's configuration", () => {
+  it.each([
+    [{}, "has no command"],
+    [{ command: [] }, "has no command"],
+    [{ command: "node work.js" }, 'is "node work.js", expected a list of texts'],
+    [{ command: ["a", 1] }, "expected a list of texts"],
+    [{ command: ["a", "b\0c"] }, "expected a list of texts"],
+    [{ command: ["a"], cwd: 7 }, "The cwd of a command runtime is 7"],
+    [{ command: ["a"], env: ["A=1"] }, "expected names and their texts"],
+    [{ command: ["a"], env: { A: {} } }, '"A" in the env'],
+    [{ command: ["a"], env: { "A=B": "" } }, 'cannot hold "A=B"'],
+    [{ command: ["a"], pass_env: "PATH" }, "expected a list of texts"],
+    [{ command: ["a"], input: "file" }, 'is "file", expected "stdin" or "none"'],
+    [{ command: ["a"], shell: true }, 'has no "shell", expected command, cwd'],
+  ])("%j is refused: the job fails, and says why", async (runtime, error) => {
+    const { result } = await scene().run({ runtime: { type: "command", ...runtime } });
+    expect(result).toMatchObject({ status: "failed", error: expect.stringContaining(error) });
+  });
+
+  it("may have a directory that is made later", async () => {
+    const cwd = join(stateDirectory(), "later");
+    const stage = scene();
+    const agent = { runtime: { type: "command", command: node(""), cwd } };
+    expect((await stage.run(agent)).result.status).toBe("failed");
+    mkdirSync(cwd);
+    expect((await stage.run(agent)).result.status).toBe("completed");
+  });
+});

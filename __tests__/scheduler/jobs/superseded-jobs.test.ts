@@ -1,0 +1,90 @@
+/** What a scheduler on a shared store records of jobs whose slots another has taken. */
+import { describe, expect, it } from "vitest";
+import type { JobRecord, ScheduleKey } from "../../../src/index.js";
+import { agent, fleet, type Fleet } from "../fleet.js";
+
+const WORK: ScheduleKey = { agent: "a", schedule: "work" };
+
+/** A job of two minutes whose slot is taken meanwhile, as by another scheduler. */
+async function superseded(isShared: boolean, end: () => unknown): Promise<Fleet & { ended: JobRecord[] }> {
+  const set = fleet({ leaseMs: 30_000, isShared });
+  const ended: JobRecord[] = [];
+  set.scheduler.on("job:finished", ({ job }) => ended.push(job));
+  const run = async (): Promise<unknown> => {
+    await set.clock.sleep("2m");
+    return end();
+  };
+  await set.scheduler.start([agent("a", { every: "1h", run })]);
+  await set.clock.advance("5s");
+  set.store.fail("renew", new Error("away"), 1_000);
+  for (let second = 0; second < 40; second++) await set.clock.advance("1s");
+  await set.store.claimDue(10);
+  for (let second = 0; second < 120; second++) await set.clock.advance("1s");
+  return { ...set, ended };
+}
+
+describe("a job whose slot another has taken", () => {
+  it("is recorded as interrupted, with how it ended itself and its summary", async () => {
+    const { ended } = await superseded(true, () => "all is well");
+    expect(ended).toMatchObject([
+      {
+        status: "interrupted",
+        error: "superseded: another has taken over its slot, where this job ended as completed",
+        summary: "all is well",
+      },
+    ]);
+  });
+
+  it("has its own error in its record", async () => {
+    const { ended } = await superseded(true, () => {
+      throw new Error("no answer");
+    });
+    expect(ended[0]?.error).toMatch(/^superseded: .* ended as cancelled: no answer$/);
+  });
+
+  it("changes nothing in the state", async () => {
+    const { store } = await superseded(true, () => "all is well");
+    const state = await store.read(WORK);
+    expect(state).toMatchObject({ status: "running" });
+    expect(state).not.toHaveProperty("last_completed_at");
+  });
+
+  it("is recorded as it ended on a store of its own", async () => {
+    const { ended } = await superseded(false, () => "all is well");
+    expect(ended).toMatchObject([{ status: "completed", error: null }]);
+  });
+});
+
+describe("the record of a job on a shared store", () => {
+  it("waits for the store to say whose the slot is", async () => {
+    const set = fleet({ isShared: true });
+    const gate = set.store.hold("complete");
+    await set.scheduler.start([agent("a", { every: "1h" })]);
+    await set.clock.advance("1s");
+    await gate.reached;
+    expect(set.store.count("jobs.finish")).toBe(0);
+    gate.open();
+    await set.clock.advance("1s");
+    expect(await set.store.jobs.list()).toMatchObject([{ status: "completed" }]);
+  });
+
+  it("waits also when that has to be tried again", async () => {
+    const set = fleet({ isShared: true });
+    set.store.fail("complete", new Error("away"), 3);
+    await set.scheduler.start([agent("a", { every: "1h" })]);
+    await set.clock.advance(1_500);
+    expect(set.store.count("jobs.finish")).toBe(0);
+    await set.clock.advance("5s");
+    expect(await set.store.jobs.list()).toMatchObject([{ status: "completed" }]);
+    expect([set.scheduler.getTotalRunningJobCount(), set.store.count("jobs.finish")]).toEqual([0, 1]);
+  });
+
+  it("is tried again when only that cannot be written", async () => {
+    const set = fleet({ isShared: true });
+    set.store.fail("jobs.finish", new Error("away"), 3);
+    await set.scheduler.start([agent("a", { every: "1h" })]);
+    await set.clock.advance("10s");
+    expect(await set.store.jobs.list()).toMatchObject([{ status: "completed" }]);
+    expect(set.store.count("complete")).toBe(1);
+  });
+});

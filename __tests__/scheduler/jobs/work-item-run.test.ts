@@ -1,0 +1,220 @@
+/** A run on a work item: from the source to the job, and what came of it back to the source. */
+import { describe, expect, it } from "vitest";
+import {
+  type Agent,
+  FakeClock,
+  type ItemHolder,
+  type JobExecution,
+  type JobRecord,
+  MemoryStore,
+  type NextItem,
+  Scheduler,
+  type WorkSources,
+} from "../../../src/index.js";
+import { workItem } from "../work-item.js";
+
+interface Told {
+  readonly calls: string[];
+  readonly sources: WorkSources;
+}
+
+/** A source with one answer, that writes down what it is told. */
+function telling(next: NextItem, more: Partial<WorkSources> = {}): Told {
+  const calls: string[] = [];
+  const claimOf = ({ claim }: ItemHolder): string => claim ?? "no claim";
+  const sources: WorkSources = {
+    getNextWorkItem: async ({ name }) => {
+      calls.push(`asked for ${name}`);
+      return next;
+    },
+    reportOutcome: async (id, { outcome, summary, error }, holder) => {
+      calls.push(`reported ${id} ${claimOf(holder)} ${outcome}: ${error ?? summary}`);
+    },
+    releaseWorkItem: async (id, holder) => {
+      calls.push(`released ${id} ${claimOf(holder)}: ${holder.reason}`);
+    },
+    ...more,
+  };
+  return { calls, sources };
+}
+
+interface Ran {
+  readonly record: JobRecord | undefined;
+  readonly lines: string[];
+  readonly clock: FakeClock;
+  readonly scheduler: Scheduler;
+}
+
+async function ran(
+  { sources }: Told,
+  how: { readonly run?: Agent["run"]; readonly jobExecutor?: JobExecution; readonly clock?: FakeClock },
+): Promise<Ran> {
+  const { clock = new FakeClock(), run, jobExecutor } = how;
+  const lines: string[] = [];
+  const note = (line: string): unknown => lines.push(line);
+  const scheduler = new Scheduler({
+    store: new MemoryStore(),
+    clock,
+    logger: { info: note, warn: note, error: note },
+    workSourceManager: sources,
+    jobExecutor,
+  });
+  const ended: JobRecord[] = [];
+  scheduler.on("job:finished", ({ job }) => void ended.push(job));
+  const work = { type: "interval", interval: "1h", work_source: { type: "list" } } as const;
+  await scheduler.start([{ name: "fixer", schedules: { work }, run }]);
+  await clock.advance("10m");
+  return { record: ended[0], lines, clock, scheduler };
+}
+
+const item = workItem();
+const boom = (): never => {
+  throw new Error("boom");
+};
+
+describe("a run on a work item", () => {
+  it("tells its source of a success, under the claim it was given", async () => {
+    const told = telling({ item, claim: "c1" });
+    const { record, scheduler } = await ran(told, { run: ({ workItem: given }) => `did ${given?.title}` });
+    expect(told.calls).toEqual(["asked for fixer", "reported list:7 c1 success: did Fix the login"]);
+    expect(record).toMatchObject({
+      status: "completed",
+      work_item: { id: "list:7", title: "Fix the login" },
+    });
+    await scheduler.stop();
+  });
+
+  it("tells its source of a failure", async () => {
+    const told = telling({ item });
+    const { record, scheduler } = await ran(told, { run: boom });
+    expect(told.calls.slice(1)).toEqual(["reported list:7 no claim failure: boom"]);
+    expect(record).toMatchObject({ status: "failed", work_item: { id: "list:7" } });
+    await scheduler.stop();
+  });
+
+  it("gives its item back when the run breaks", async () => {
+    const told = telling({ item, claim: "c1" });
+    const { record, scheduler } = await ran(told, { jobExecutor: { execute: boom } });
+    expect(told.calls.slice(1)).toEqual(["released list:7 c1: the run broke: boom"]);
+    expect(record).toMatchObject({ status: "failed", error: "boom" });
+    await scheduler.stop();
+  });
+
+  it("gives its item back when it is cancelled", async () => {
+    const told = telling({ item });
+    const clock = new FakeClock();
+    const { scheduler } = await ran(told, { clock, run: ({ signal }) => clock.sleep("1h", signal) });
+    const stopped = scheduler.stop({ waitForJobs: false });
+    await clock.advance("1s");
+    await stopped;
+    expect(told.calls.slice(1)).toEqual([expect.stringMatching(/^released list:7 no claim: /)]);
+  });
+
+  it("is not failed by a source that cannot be told", async () => {
+    const told = telling({ item }, { reportOutcome: async () => boom() });
+    const { record, lines, scheduler } = await ran(told, { run: () => "done" });
+    expect(record).toMatchObject({ status: "completed", summary: "done" });
+    expect(lines).toContain("Could not report the outcome of list:7 for fixer/work: boom");
+    await scheduler.stop();
+  });
+
+  it.each([
+    ["reports", "done", { reportOutcome: async () => false }],
+    ["gives back", "cancelled", { releaseWorkItem: async () => false }],
+  ])("that %s an item which it no longer holds says so", async (_, end, refusing) => {
+    const told = telling({ item }, refusing);
+    const jobExecutor = {
+      execute: () =>
+        ({ success: end === "done", status: end === "done" ? "completed" : "cancelled" }) as const,
+    };
+    const { lines, scheduler } = await ran(told, { jobExecutor });
+    expect(lines.at(-1)).toBe(
+      "list:7 is no longer held by fixer/work: what came of it is not told to its source.",
+    );
+    await scheduler.stop();
+  });
+
+  it("fails when the source cannot be asked", async () => {
+    const told = telling({ item }, { getNextWorkItem: async () => boom() });
+    const { record, scheduler } = await ran(told, { run: () => "done" });
+    expect(record).toMatchObject({ status: "failed", error: "boom" });
+    await scheduler.stop();
+  });
+
+  it("that others were faster to claim is no run, and a warning", async () => {
+    const told = telling({ item: undefined, isLost: true });
+    const { record, lines, scheduler } = await ran(told, { run: boom });
+    expect(record).toMatchObject({ status: "completed", summary: "no work", work_item: null });
+    expect(lines).toContain("There was work for fixer/work, but others were faster to claim it.");
+    await scheduler.stop();
+  });
+
+  it("says what it claimed and reported", async () => {
+    const { lines, scheduler } = await ran(telling({ item }), { run: () => "done" });
+    expect(lines).toContain("Claimed list:7 for fixer/work: Fix the login");
+    expect(lines).toContain("Reported outcome of list:7 for fixer/work: success");
+    await scheduler.stop();
+  });
+
+  it("keeps its claim while the job runs, and no longer", async () => {
+    let renewals = 0;
+    const renewWorkItem = async (): Promise<boolean> => {
+      renewals++;
+      if (renewals === 2) throw new Error("not now");
+      return true;
+    };
+    const told = telling({ item, claim: "c1", renewEveryMs: 60_000 }, { renewWorkItem });
+    const clock = new FakeClock();
+    const { lines, scheduler } = await ran(told, { clock, run: () => clock.sleep("5m") });
+    expect(renewals).toBe(4);
+    expect(lines).toContain("Could not renew the claim on list:7: not now");
+    await clock.advance("10m");
+    expect(renewals).toBe(4);
+    await scheduler.stop();
+  });
+
+  it("is told to end when its claim was lost, which is renewed no more", async () => {
+    let renewals = 0;
+    const renewWorkItem = async (): Promise<boolean> => {
+      renewals++;
+      return false;
+    };
+    const told = telling({ item, renewEveryMs: 60_000 }, { renewWorkItem });
+    const clock = new FakeClock();
+    const { record, lines, scheduler } = await ran(told, {
+      clock,
+      run: ({ signal }) => clock.sleep("5m", signal),
+    });
+    expect(renewals).toBe(1);
+    expect(lines).toContain(
+      "list:7 was not renewed in time: another may have taken it, so the job is told to end.",
+    );
+    expect(record).toMatchObject({ status: "cancelled", duration_ms: 60_000 });
+    await scheduler.stop();
+  });
+});
+
+describe("an executor of the host's own", () => {
+  it("is told what the job is about", async () => {
+    const seen: unknown[] = [];
+    const execute: JobExecution["execute"] = (options) => {
+      seen.push(options);
+      return { success: true };
+    };
+    const { record, scheduler } = await ran(telling({ item }), { jobExecutor: { execute } });
+    expect(seen).toMatchObject([
+      {
+        agent: { name: "fixer" },
+        triggerType: "interval",
+        schedule: "work",
+        source: "first-run",
+        attempt: 1,
+        workItem: item,
+        workItemId: "list:7",
+        workItemTitle: "Fix the login",
+        job: { id: record?.id },
+      },
+    ]);
+    await scheduler.stop();
+  });
+});

@@ -1,0 +1,525 @@
+/**
+ * A store that claims only so many at once and says that there is more: the pass goes on, asks before it starts what it
+ * has, and ends when somebody waits for it.
+ */
+import { describe, expect, it, onTestFinished } from "vitest";
+import {
+  type Agent,
+  type Claim,
+  type ClaimRefusal,
+  type ClaimToken,
+  type DueSlots,
+  FakeClock,
+  type ScheduleDefinition,
+  type ScheduleKey,
+  type ScheduleState,
+} from "../../../src/index.js";
+import { watch } from "../fleet.js";
+import { GatedStore } from "../gated-store.js";
+import { agent, every, once, scene, type Scene, type SceneOptions, START } from "../scene.js";
+
+/** Claims at most `most` at once, and says when there may be more. Keeps what was done, in its order. */
+class CappedStore extends GatedStore {
+  most = 3;
+  /** When it says that there may be more. */
+  hasMore = (claimed: number, limit: number): boolean => claimed >= this.most && limit > this.most;
+  /** Called with how many questions there were, when one more is asked. */
+  onAsked: (count: number) => void = () => {};
+  /** "asked", "sent", "started a", "given back a", "by hand a", "defined", "passed" at the end of a pass. */
+  readonly seen: string[] = [];
+  /** What each question was limited to. */
+  readonly limits: number[] = [];
+
+  override async claimDue(limit: number): Promise<DueSlots> {
+    this.limits.push(limit);
+    this.seen.push("asked");
+    this.onAsked(this.limits.length);
+    await Promise.resolve();
+    this.seen.push("sent");
+    const due = await super.claimDue(Math.min(limit, this.most));
+    return { ...due, hasMore: this.hasMore(due.claims.length, limit) };
+  }
+
+  override claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
+    this.seen.push(`by hand ${key.agent}`);
+    return super.claim(key);
+  }
+
+  override release(claim: ClaimToken): Promise<boolean> {
+    this.seen.push(`given back ${claim.agent}`);
+    return super.release(claim);
+  }
+
+  override define(schedules: readonly ScheduleDefinition[]): Promise<readonly ScheduleState[]> {
+    this.seen.push("defined");
+    return super.define(schedules);
+  }
+
+  override nextDueAt(lookedAt?: Date): Promise<Date | undefined> {
+    this.seen.push("passed");
+    return super.nextDueAt(lookedAt);
+  }
+}
+
+interface Stage extends Scene {
+  readonly store: CappedStore;
+  /** What was done of these kinds: "asked started a". */
+  readonly seen: (...kinds: readonly string[]) => string[];
+  /** The agents whose jobs were started, in their order. */
+  readonly started: () => string;
+  readonly givenBack: () => string;
+  /**
+   * Starts the scheduler, and resolves when the store has been asked for the second time. It is held back `before` it
+   * claims anything, or `after` that.
+   */
+  readonly upToSecondQuestion: (agents: readonly Agent[], side?: "before" | "after") => Promise<Answer>;
+  /** Lets everything happen that needs no time to pass. */
+  readonly settle: () => Promise<void>;
+}
+
+interface Answer {
+  readonly give: () => Promise<void>;
+}
+
+interface StageOptions extends Omit<SceneOptions, "store"> {
+  readonly isShared?: boolean;
+}
+
+function stage({ work, isShared = true, ...options }: StageOptions = {}): Stage {
+  const store = new CappedStore({ isShared });
+  const set = scene({
+    ...options,
+    store,
+    work: (info) => {
+      store.seen.push(`started ${info.agent.name}`);
+      return work?.(info);
+    },
+  });
+  // Before the scheduler is stopped, which waits for the store.
+  onTestFinished(() => store.openGates());
+  const seen = (...kinds: readonly string[]): string[] =>
+    store.seen.filter((text) => kinds.some((kind) => text.startsWith(kind)));
+  const agentsOf = (kind: string): string =>
+    seen(kind)
+      .map((text) => text.slice(kind.length + 1))
+      .join("");
+  const settle = async (): Promise<void> => {
+    // Each question takes a few turns of the event loop.
+    for (let turn = 0; turn < 10; turn++) await set.clock.advance(0);
+  };
+  return {
+    ...set,
+    store,
+    seen,
+    started: () => agentsOf("started"),
+    givenBack: () => agentsOf("given back"),
+    upToSecondQuestion: async (agents, side = "after") => {
+      const asked = new Promise<() => void>((resolve) => {
+        store.onAsked = (count) => {
+          if (count !== 2) return;
+          const answer = store.hold("claimDue", side);
+          resolve(() => answer.open());
+        };
+      });
+      await set.scheduler.start(agents);
+      const open = await asked;
+      await settle();
+      return {
+        give: async () => {
+          open();
+          await settle();
+        },
+      };
+    },
+    settle,
+  };
+}
+
+/** One agent for each letter, all due at once. */
+const burst = (names: string): Agent[] => names.split("").map((name) => agent(name, { x: every("1d") }));
+const idle = (name: string): Agent => agent(name, { x: once("2026-03-08T00:00:00Z") });
+
+describe("a pass over more than the store claims at once", () => {
+  it("asks for the next claims before it starts those it has", async () => {
+    const { scheduler, seen, settle } = stage();
+    await scheduler.start(burst("abcdefg"));
+    await settle();
+    expect(seen("asked", "started").slice(0, 10)).toEqual([
+      "asked",
+      "asked",
+      "started a",
+      "started b",
+      "started c",
+      "asked",
+      "started d",
+      "started e",
+      "started f",
+      "started g",
+    ]);
+  });
+
+  it("starts those it has when the question is on its way, and not before", async () => {
+    const { scheduler, seen, settle } = stage();
+    await scheduler.start(burst("abcd"));
+    await settle();
+    expect(seen("sent", "started").slice(0, 3)).toEqual(["sent", "sent", "started a"]);
+  });
+
+  it("starts those it has although the next answer is not there", async () => {
+    const { upToSecondQuestion, started } = stage();
+    await upToSecondQuestion(burst("abcd"));
+    expect(started()).toBe("abc");
+  });
+
+  it("starts everything that is due, each once, before it ends", async () => {
+    const { scheduler, store, started } = stage();
+    const end = store.hold("nextDueAt");
+    await scheduler.start(burst("abcdefghijklmn"));
+    await end.reached;
+    expect(started()).toBe("abcdefghijklmn");
+  });
+
+  it("ends when the store has nothing to give, whatever it says of more", async () => {
+    const { scheduler, store, settle } = stage();
+    store.hasMore = () => true;
+    await scheduler.start(burst("a"));
+    await settle();
+    expect(store.seen).toContain("passed");
+  });
+
+  it("does not go on where only passes renew claims", async () => {
+    const { scheduler, seen, settle } = stage({ isShared: false });
+    await scheduler.start(burst("abcdef"));
+    await settle();
+    expect(seen("asked", "passed").slice(0, 2)).toEqual(["asked", "passed"]);
+  });
+
+  it("counts the leases of what it claims from when it asked for that", async () => {
+    const clock = new FakeClock(START);
+    const told: { readonly name: string; readonly atMs: number }[] = [];
+    const { upToSecondQuestion, store } = stage({
+      clock,
+      isShared: true,
+      work: ({ agent: { name }, signal }) => {
+        signal.addEventListener("abort", () => told.push({ name, atMs: clock.monotonic() }));
+        return clock.sleep("1h");
+      },
+    });
+    store.hold("renew");
+    const answer = await upToSecondQuestion(burst("abcdefg"));
+    await clock.advance("5s");
+    await answer.give();
+    await clock.advance("1m");
+    const firstMs = told[0]?.atMs ?? 0;
+    // The third question, for the last of them, was asked when the second had been answered.
+    expect(told.map(({ name, atMs }) => `${name} ${atMs - firstMs}`)).toEqual([
+      ..."abcdef".split("").map((name) => `${name} 0`),
+      "g 5000",
+    ]);
+  });
+
+  it("asks once when the store does not say that there is more", async () => {
+    const { scheduler, store } = stage();
+    store.hasMore = () => false;
+    const end = store.hold("nextDueAt");
+    await scheduler.start(burst("abcdefg"));
+    await end.reached;
+    expect(store.limits).toHaveLength(1);
+  });
+
+  it("is followed by another at once when the store did not say that there was more", async () => {
+    const { scheduler, store, started, settle } = stage();
+    store.hasMore = () => false;
+    await scheduler.start(burst("abcdefg"));
+    await settle();
+    expect(started()).toBe("abcdefg");
+  });
+
+  it("tells of slots that have to wait before it asks for more", async () => {
+    const { scheduler, clock, store, events, started, settle } = stage({ work: () => clock.sleep("1h") });
+    const busy = agent("a", { x: every("1d"), y: every("1d") });
+    const told: (string | undefined)[] = [];
+    store.onAsked = () => told.push(events.find((event) => event.startsWith("skipped")));
+    await scheduler.start([busy, ...burst("bcde")]);
+    await settle();
+    expect(told.slice(0, 2)).toEqual([undefined, "skipped a/y at_capacity 00:00"]);
+    expect(started()).toBe("abcde");
+  });
+});
+
+describe("the limit of what a pass asks for", () => {
+  it("leaves out what has been claimed and is still to be started", async () => {
+    const { scheduler, clock, store, started, settle } = stage({
+      maxConcurrent: 8,
+      work: () => clock.sleep("1h"),
+    });
+    await scheduler.start(burst("abcdefghijkl"));
+    await settle();
+    expect(store.limits.slice(0, 3)).toEqual([8, 5, 2]);
+    expect(started()).toBe("abcdefgh");
+  });
+
+  it("is 0 when what has been claimed is all there is room for", async () => {
+    const { scheduler, clock, store, started, settle } = stage({
+      maxConcurrent: 6,
+      work: () => clock.sleep("1h"),
+    });
+    store.hasMore = (claimed) => claimed > 0;
+    await scheduler.start(burst("abcdefghijkl"));
+    await settle();
+    expect(store.limits.slice(0, 3)).toEqual([6, 3, 0]);
+    expect(started()).toBe("abcdef");
+  });
+
+  it("leaves out jobs that run since earlier passes", async () => {
+    const { scheduler, clock, store, settle } = stage({ maxConcurrent: 8, work: () => clock.sleep("1h") });
+    const later = "defghijkl".split("").map((name) => agent(name, { x: once("2026-03-01T00:10:00Z") }));
+    await scheduler.start([...burst("abc"), ...later]);
+    await clock.advance(599_900);
+    const before = store.limits.length;
+    await clock.advance(100);
+    await settle();
+    expect(store.limits.slice(before, before + 2)).toEqual([5, 2]);
+  });
+
+  it("is never above what may run over all agents, while jobs end and others take their places", async () => {
+    const clock = new FakeClock(START);
+    let running = 0;
+    let most = 0;
+    const { scheduler, started } = stage({
+      clock,
+      maxConcurrent: 7,
+      work: async (info) => {
+        most = Math.max(most, ++running);
+        await clock.sleep(1_000 * (1 + (info.agent.name.charCodeAt(0) % 5)));
+        running--;
+      },
+    });
+    await scheduler.start(burst("abcdefghijklmnopqrstuvwxyz"));
+    await clock.advance("1m");
+    expect(started()).toHaveLength(26);
+    expect(most).toBe(7);
+  });
+});
+
+describe("a stop while a pass goes on", () => {
+  it("has the claims given back that arrive after it, and none of them started", async () => {
+    const { scheduler, upToSecondQuestion, started, givenBack, settle } = stage();
+    const answer = await upToSecondQuestion(burst("abcdefghi"));
+    const stop = watch(scheduler.stop());
+    await settle();
+    await answer.give();
+    expect(stop).toEqual({ state: "fulfilled" });
+    expect([started(), givenBack()]).toEqual(["abc", "def"]);
+  });
+
+  it("leaves their slots due, for the next start", async () => {
+    const { scheduler, upToSecondQuestion, started, state, settle } = stage();
+    const agents = burst("abcdef");
+    const answer = await upToSecondQuestion(agents);
+    const stop = scheduler.stop();
+    await answer.give();
+    await stop;
+    expect(await state("d", "x")).toMatchObject({ status: "idle", next_run_at: START });
+    await scheduler.start(agents);
+    await settle();
+    expect(started()).toBe("abcdef");
+  });
+
+  it("has those given back that were claimed and not yet started", async () => {
+    const { scheduler, store, started, givenBack, settle } = stage();
+    let stop: Promise<void> | undefined;
+    store.onAsked = (count) => {
+      if (count === 2) stop = scheduler.stop();
+    };
+    await scheduler.start(burst("abcdefghi"));
+    await settle();
+    await stop;
+    expect([started(), givenBack()]).toEqual(["", "abcdef"]);
+  });
+
+  it("has no more claims asked for", async () => {
+    const { scheduler, store, givenBack, settle } = stage();
+    const answer = store.hold("claimDue", "after");
+    await scheduler.start(burst("abcdefghi"));
+    await answer.reached;
+    const stop = scheduler.stop();
+    answer.open();
+    await settle();
+    await stop;
+    expect(store.limits).toHaveLength(1);
+    expect(givenBack()).toBe("abc");
+  });
+});
+
+describe("a pass that goes on while somebody waits for it", () => {
+  it("lets a job be started by hand before all of the burst is claimed", async () => {
+    const { scheduler, seen, upToSecondQuestion } = stage();
+    const answer = await upToSecondQuestion([...burst("abcdefghi"), idle("z")]);
+    const triggered = scheduler.trigger("z");
+    await answer.give();
+    expect(await triggered).toMatchObject({ success: true });
+    expect(seen("asked", "by hand").slice(0, 4)).toEqual(["asked", "asked", "by hand z", "asked"]);
+  });
+
+  it("claims the rest of the burst after that, ahead as before", async () => {
+    const { scheduler, seen, started, upToSecondQuestion } = stage();
+    const answer = await upToSecondQuestion([...burst("abcdefghijkl"), idle("z")]);
+    void scheduler.trigger("z");
+    await answer.give();
+    expect(started()).toBe("abcdefzghijkl");
+    const rest = seen("by hand", "asked", "started");
+    expect(rest.slice(rest.indexOf("started z") + 1).slice(0, 3)).toEqual(["asked", "asked", "started g"]);
+  });
+
+  it("claims the rest ahead also when nothing could be started by hand", async () => {
+    const { scheduler, clock, seen, upToSecondQuestion } = stage({ work: () => clock.sleep("1h") });
+    const answer = await upToSecondQuestion(burst("abcdefghijkl"));
+    const triggered = scheduler.trigger("a");
+    await answer.give();
+    expect(await triggered).toMatchObject({ skipReason: "already_running" });
+    const rest = seen("by hand", "asked", "started");
+    expect(rest.slice(rest.indexOf("by hand a") + 1).slice(0, 3)).toEqual(["asked", "asked", "started g"]);
+  });
+
+  it("goes by new agents before it claims more", async () => {
+    const { scheduler, seen, started, upToSecondQuestion } = stage();
+    const answer = await upToSecondQuestion(burst("abcdefghi"));
+    scheduler.setAgents(burst("abcdefghz"));
+    await answer.give();
+    expect(seen("asked", "defined").slice(1, 5)).toEqual(["asked", "asked", "defined", "asked"]);
+    expect(started()).toBe("abcdefghz");
+  });
+
+  it("ends before it claims more when a state was changed from outside", async () => {
+    const { store, seen, started, plan, upToSecondQuestion } = stage();
+    const answer = await upToSecondQuestion([...burst("abcdefghi"), idle("z")]);
+    await store.changeFromOutside(
+      { agent: "z", schedule: "x" },
+      { next_run_at: "2026-03-02T00:00:00.000Z", next_run_source: "manual" },
+    );
+    await answer.give();
+    expect(seen("asked", "passed").slice(0, 4)).toEqual(["asked", "asked", "passed", "asked"]);
+    expect(started()).toBe("abcdefghi");
+    expect(await plan("z", "x")).toBe("2026-03-02 00:00 manual");
+  });
+});
+
+describe("a pass over a burst of jobs that end at once", () => {
+  const MANY = Array.from({ length: 12_000 }, (_, i) => agent(`a${i}`, { x: every("1d") }));
+
+  /** A store that claims 500 of them at a time. */
+  function crowd(): Stage & { readonly settleAll: () => Promise<void> } {
+    const set = stage();
+    set.store.most = 500;
+    const settleAll = async (): Promise<void> => {
+      for (let turn = 0; turn < 20; turn++) await set.settle();
+    };
+    return { ...set, settleAll };
+  }
+
+  it("goes on for as long as their ends are recorded", async () => {
+    const { scheduler, store, runs } = crowd();
+    const end = store.hold("nextDueAt");
+    await scheduler.start(MANY);
+    await end.reached;
+    expect(runs).toHaveLength(12_000);
+  });
+
+  it("is not followed by another while the claims of more than 4,000 of them are held", async () => {
+    const { scheduler, store, runs, settleAll } = crowd();
+    store.hold("complete");
+    await scheduler.start(MANY);
+    await settleAll();
+    expect(runs.length).toBeGreaterThan(4_000);
+    // On top of them comes what is being started, and what had been asked for already.
+    expect(runs.length).toBeLessThanOrEqual(4_000 + 3 * 500);
+  });
+
+  it("waits for no log that hangs: what has ended there would not run again", async () => {
+    const { scheduler, store, runs, settleAll } = crowd();
+    store.hold("jobs.finish");
+    await scheduler.start(MANY);
+    await settleAll();
+    expect(runs).toHaveLength(12_000);
+  });
+
+  it("claims as before when the ends of as many were given up at a stop", async () => {
+    const { scheduler, store, runs, clock, settleAll } = crowd();
+    const gate = store.hold("complete");
+    await scheduler.start(MANY);
+    await settleAll();
+    const heldCount = runs.length;
+    store.fail("complete", new Error("disk full"), Infinity);
+    gate.open();
+    const stopping = scheduler.stop({ timeout: Infinity });
+    await clock.advance("31s");
+    await stopping;
+    expect(scheduler.getState().unrecordedJobCount).toBe(heldCount);
+    store.fail("complete", new Error("disk full"), 0);
+    await scheduler.start(MANY);
+    await settleAll();
+    expect(runs).toHaveLength(heldCount + 12_000);
+  });
+
+  it("is followed by others once they are recorded, until all have run", async () => {
+    const { scheduler, store, runs, settleAll } = crowd();
+    store.hold("complete");
+    await scheduler.start(MANY);
+    await settleAll();
+    store.openGates();
+    await settleAll();
+    expect(runs).toHaveLength(12_000);
+  });
+});
+
+describe("a question asked ahead that the store fails to answer", () => {
+  /** Its jobs take an hour: none that ends has the store asked again at once. */
+  function failing(): Stage {
+    const clock = new FakeClock(START);
+    const set = stage({ clock, work: () => clock.sleep("1h") });
+    set.store.onAsked = (count) => {
+      if (count === 2) set.store.fail("claimDue", new Error("disk full"));
+    };
+    return set;
+  }
+
+  it("is told once, like any check that failed", async () => {
+    const { scheduler, clock, errors } = failing();
+    await scheduler.start(burst("abcdef"));
+    await clock.advance("1m");
+    expect(errors).toEqual(["Error during schedule check: disk full"]);
+  });
+
+  it("costs the jobs claimed before nothing: they run, and are recorded", async () => {
+    const { scheduler, clock, ended, started, settle } = failing();
+    await scheduler.start(burst("abcdef"));
+    await settle();
+    expect(started()).toBe("abc");
+    await clock.advance("1h");
+    expect(ended.slice(0, 3).map((job) => `${job.agent} ${job.status}`)).toEqual([
+      "a completed",
+      "b completed",
+      "c completed",
+    ]);
+  });
+
+  it("delays the others until the next check, and no longer", async () => {
+    const { scheduler, clock, runs } = failing();
+    await scheduler.start(burst("abcde"));
+    await clock.advance("1m");
+    expect(runs).toEqual(["00:00 a/x", "00:00 b/x", "00:00 c/x", "00:00:01 d/x", "00:00:01 e/x"]);
+  });
+
+  it("harms no stop that came meanwhile", async () => {
+    const { scheduler, clock, store, errors, started, givenBack, upToSecondQuestion } = failing();
+    const answer = await upToSecondQuestion(burst("abcdef"), "before");
+    store.fail("claimDue", new Error("disk full"));
+    const stop = watch(scheduler.stop({ timeout: 7_200_000 }));
+    await answer.give();
+    await clock.advance("1h");
+    expect(stop).toEqual({ state: "fulfilled" });
+    expect(errors).toEqual(["Error during schedule check: disk full"]);
+    expect([started(), givenBack()]).toEqual(["abc", ""]);
+  });
+});

@@ -1,0 +1,128 @@
+/** Schedules that a node starts by hand only, beside nodes that run them at their times. */
+import { describe, expect, it } from "vitest";
+import type { OutsideChange, PlanSource, StateStore } from "../../../../src/index.js";
+import { until } from "../../child.js";
+import { key, LEASE_MS, names, only, scene, START } from "../scene.js";
+
+const X = key("a/x");
+
+async function defineAs(store: StateStore, isAutomatic: boolean): Promise<void> {
+  await store.define([{ ...X, isAutomatic }]);
+}
+
+/** Of two nodes the first has it by hand, the second runs it at its time, which has come. */
+async function dueOnTwo(): Promise<ReturnType<typeof scene> & { byHand: StateStore; automatic: StateStore }> {
+  const stage = scene();
+  const [byHand, automatic] = [await stage.node(), await stage.node()];
+  await defineAs(byHand, false);
+  await defineAs(automatic, true);
+  await automatic.update(X, { next_run_at: START, next_run_source: "baseline-interval" });
+  return { ...stage, byHand, automatic };
+}
+
+describe("a schedule that a node of a PostgreSQL store has by hand only", () => {
+  it("is not claimed there when it is due, and not waited for", async () => {
+    const { byHand, automatic } = await dueOnTwo();
+    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [] });
+    expect(await byHand.nextDueAt()).toBeUndefined();
+    expect(names((await automatic.claimDue(10)).claims)).toEqual(["a/x"]);
+  });
+
+  it("is claimed there by hand, and is due as before when that is given back", async () => {
+    const { byHand, automatic } = await dueOnTwo();
+    const claim = await byHand.claim(X);
+    if (typeof claim === "string") throw new Error(claim);
+    expect(await byHand.release(claim)).toBe(true);
+    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [] });
+    expect(only((await automatic.claimDue(10)).claims)).toMatchObject({ source: "baseline-interval" });
+  });
+
+  it("stays due when those who ran it at its time are gone", async () => {
+    const { byHand, automatic } = await dueOnTwo();
+    await automatic.close();
+    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [] });
+    expect(await byHand.nextDueAt()).toBeUndefined();
+    expect(await byHand.read(X)).toMatchObject({ next_run_at: START, next_run_source: "baseline-interval" });
+  });
+
+  it("is one that it may run at its time when it is defined so", async () => {
+    const { byHand } = await dueOnTwo();
+    await byHand.define([X]);
+    expect(names((await byHand.claimDue(10)).claims)).toEqual(["a/x"]);
+  });
+
+  it("is known as that after the store was closed and opened again", async () => {
+    const { byHand } = await dueOnTwo();
+    await byHand.close();
+    await byHand.open();
+    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [] });
+    expect(await byHand.claim(X)).toMatchObject({ source: "manual" });
+  });
+});
+
+describe("a schedule that all nodes of a PostgreSQL store have by hand only", () => {
+  it("is run again by another when its node died with the job", async () => {
+    const { node, clock } = scene();
+    const [one, two] = [await node(), await node()];
+    for (const store of [one, two]) await defineAs(store, false);
+    expect(await one.claim(X)).toMatchObject({ source: "manual" });
+    await clock.advance(LEASE_MS);
+    expect(only((await two.claimDue(10)).claims)).toMatchObject({ ...X, source: "catch-up" });
+  });
+
+  it.each<[PlanSource, readonly string[]]>([
+    ["manual", ["a/x"]],
+    ["catch-up", ["a/x"]],
+    ["baseline-cron", []],
+    ["paused", []],
+  ])("and that is due as %s is claimed where somebody asked for that: %j", async (source, claimed) => {
+    const { node } = scene();
+    const store = await node();
+    await defineAs(store, false);
+    await store.update(X, { next_run_at: START, next_run_source: source });
+    expect((await store.nextDueAt()) !== undefined).toBe(claimed.length > 0);
+    const { claims } = await store.claimDue(10);
+    expect(names(claims)).toEqual(claimed);
+    expect(claims.map((claim) => claim.source)).toEqual(claimed.map(() => source));
+  });
+});
+
+describe("what was asked for of a schedule that some have by hand only", () => {
+  it("is left to those who run it at its times", async () => {
+    const { byHand, automatic } = await dueOnTwo();
+    await byHand.update(X, { next_run_source: "catch-up" });
+    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [] });
+    expect(names((await automatic.claimDue(10)).claims)).toEqual(["a/x"]);
+  });
+
+  it("is theirs when nobody else is there", async () => {
+    const { byHand, automatic } = await dueOnTwo();
+    await byHand.update(X, { next_run_source: "catch-up" });
+    await automatic.close();
+    expect(names((await byHand.claimDue(10)).claims)).toEqual(["a/x"]);
+  });
+});
+
+describe("a node that changes a schedule which it has by hand only", () => {
+  it("tells others what it switched, and nothing of what is written with it", async () => {
+    const { node } = scene();
+    const [one, two] = [await node(), await node()];
+    const Y = key("a/y");
+    await one.define([{ ...X, isAutomatic: false }, Y]);
+    const told: OutsideChange[] = [];
+    two.onChange((changes) => void told.push(...changes));
+    const claim = await one.claim(Y);
+    if (typeof claim === "string") throw new Error(claim);
+    await Promise.all([
+      one.update(X, { request_answer: { id: "one" } }),
+      one.update(X, { status: "disabled", last_error: "off" }),
+      one.complete(claim, { last_error: "gone" }),
+      one.update(X, { hint: { expires_at: START } }),
+    ]);
+    await until(() => told.length > 1);
+    expect(told).toEqual([
+      { ...X, keys: ["status"] },
+      { ...X, keys: ["hint"] },
+    ]);
+  });
+});

@@ -1,0 +1,99 @@
+/** What one node saw due and had no room for, others judge as seen in time: but only what that node could see. */
+import { describe, expect, it } from "vitest";
+import type { PostgresStore } from "../../../../src/state/postgres/index.js";
+import { key, LEASE_MS, names, only, planAll, scene, type Scene, START } from "../scene.js";
+import { sharedPool } from "../schema.js";
+
+/** Finds all of its slots due and takes none, for as long as it takes for others to be told. */
+async function leaveAll({ clock }: Scene, full: PostgresStore): Promise<void> {
+  await full.claimDue(0);
+  await clock.advance("10s");
+  await full.claimDue(0);
+  await clock.advance("10s");
+}
+
+const looksIn = async ({ schema }: Scene): Promise<number | null> =>
+  (await sharedPool().query(`select from "${schema}".looks`)).rowCount;
+
+const seenBy = async (node: PostgresStore): Promise<readonly unknown[]> =>
+  (await node.claimDue(10)).claims.map(({ seenAt }) => seenAt.toISOString());
+
+describe("a slot that a node had no room for", () => {
+  it("stays known as seen when that node has signed off", async () => {
+    const set = scene();
+    const [full, free] = [await set.node(), await set.node()];
+    await planAll([full, free], ["a/x"]);
+    await leaveAll(set, full);
+    await full.close();
+    expect(await looksIn(set)).toBe(0);
+    expect(await seenBy(free)).toEqual([START]);
+  });
+
+  it("stays known as seen when that node is dead for so long that it is forgotten", async () => {
+    const set = scene();
+    const [full, free] = [await set.node(), await set.node()];
+    await planAll([full, free], ["a/x"]);
+    await leaveAll(set, full);
+    await set.clock.advance(21 * LEASE_MS);
+    await free.claimDue(0);
+    expect(await looksIn(set)).toBe(0);
+    expect(await seenBy(free)).toEqual([START]);
+  });
+
+  it.each([10_000, 100])("was seen then also where it waits for its agent %i ms later", async (later) => {
+    for (const index of [0, 1]) {
+      const set = scene();
+      const nodes = [await set.node(), await set.node()];
+      await planAll(nodes, ["a/x", "a/y"]);
+      const [full] = nodes as [PostgresStore];
+      const claim = only((await full.claimDue(1)).claims);
+      await full.claimDue(0);
+      await set.clock.advance(later);
+      expect((await full.claimDue(1)).claims).toEqual([]);
+      await set.clock.advance("10s");
+      await full.complete(claim, {});
+      expect(await Promise.all(nodes.slice(index, index + 1).map(seenBy))).toEqual([[START]]);
+    }
+  });
+
+  it("was not seen by a node that did not know it", async () => {
+    const set = scene();
+    const [full, free] = [await set.node(), await set.node()];
+    await planAll([free], ["a/x", "b/x"]);
+    await full.define([key("b/x")]);
+    await leaveAll(set, full);
+    expect(await seenBy(free)).toEqual(["2026-03-01T00:00:20.000Z", START]);
+  });
+
+  it("was not seen before that node knew it, and what it had seen before stays so", async () => {
+    const set = scene();
+    const [full, free] = [await set.node(), await set.node()];
+    await planAll([free], ["a/x", "b/x"]);
+    await full.define([key("b/x")]);
+    await leaveAll(set, full);
+    await full.define([key("a/x"), key("b/x")]);
+    expect(await seenBy(free)).toEqual(["2026-03-01T00:00:20.000Z", START]);
+  });
+
+  it("waits in its agent's line as seen then, and is told of once", async () => {
+    const set = scene();
+    const [full, free] = [await set.node(), await set.node()];
+    await planAll([full, free], ["a/x", "a/y"]);
+    await leaveAll(set, full);
+    const { claims, skipped } = await free.claimDue(10);
+    expect([names(claims), skipped]).toEqual([["a/x"], []]);
+    for (const claim of claims) await free.complete(claim, {});
+    expect(await seenBy(free)).toEqual([START]);
+  });
+
+  it("leaves nothing behind when it has been taken", async () => {
+    const set = scene();
+    const one = await set.node();
+    await planAll([one], ["a/x"]);
+    await leaveAll(set, one);
+    expect(await looksIn(set)).toBe(1);
+    await one.claimDue(10);
+    await one.claimDue(10);
+    expect(await looksIn(set)).toBe(0);
+  });
+});

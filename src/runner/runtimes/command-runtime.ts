@@ -1,0 +1,216 @@
+/**
+ * Runs a job as a command of its own: an argument list, never a shell. It has ended when its process has, and what it
+ * has started ends with it. What the environment holds is command-environment.ts's matter.
+ */
+import { stat } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import { wakeAfter } from "../../clock.js";
+import { messageOf, quote } from "../../errors.js";
+import { ChunkRelease } from "../output/chunk-release.js";
+import { environmentOf, namedOnly, passed } from "./command-environment.js";
+import { invalidRuntime, refuseUnknownKeys, textAt, textsAt, valuesAt } from "../configuration.js";
+import { LastLine } from "../output/last-line.js";
+import { type GroupExit, ProcessGroup } from "./process-group.js";
+import type { Runtime, RuntimeConfiguration, RuntimeContext, RuntimeJob, RuntimeResult } from "../runtime.js";
+import { secretsIn } from "../output/secrets.js";
+
+interface Command {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string | undefined;
+  readonly env: Readonly<Record<string, string>>;
+  readonly passEnv: readonly string[];
+  readonly hasInput: boolean;
+}
+
+const PROMPT = "{prompt}";
+/** How long the pipes of a command that has ended are read when somebody else still holds them. */
+const DRAIN_MS = 1_000;
+/** From being killed to having been read. */
+const LINGER_MS = 2 * DRAIN_MS;
+
+export function commandRuntime(configuration: RuntimeConfiguration, context: RuntimeContext): Runtime {
+  const command = readCommand(configuration);
+  return {
+    lingerMs: LINGER_MS,
+    get secrets() {
+      return secretsIn({ ...passed(namedOnly(command.passEnv), process.env), ...command.env });
+    },
+    run: (job) => runCommand(job, command, context),
+  };
+}
+
+function readCommand(configuration: RuntimeConfiguration): Command {
+  refuseUnknownKeys(configuration, ["command", "cwd", "env", "pass_env", "input"]);
+  const [program, ...args] = textsAt(configuration, "command");
+  if (program === undefined || program === "")
+    throw invalidRuntime(`A command runtime has no command, expected a list such as ["node", "work.js"].`);
+  const env = valuesAt(configuration, "env");
+  for (const [name, value] of Object.entries(env))
+    if (name === "" || name.includes("=") || `${name}${value}`.includes("\0"))
+      throw invalidRuntime(
+        `The env of a command runtime cannot hold ${quote(name)}: no "=" or NUL may be in it.`,
+      );
+  const input = configuration["input"] ?? "stdin";
+  if (input !== "stdin" && input !== "none")
+    throw invalidRuntime(`The input of a command runtime is ${quote(input)}, expected "stdin" or "none".`);
+  const hasInput = input === "stdin" && !args.some((argument) => argument.includes(PROMPT));
+  const passEnv = textsAt(configuration, "pass_env");
+  return { program, args, cwd: textAt(configuration, "cwd"), env, passEnv, hasInput };
+}
+
+async function runCommand(
+  job: RuntimeJob,
+  command: Command,
+  context: RuntimeContext,
+): Promise<RuntimeResult> {
+  const { signal } = job;
+  if (command.cwd !== undefined && !(await isDirectory(command.cwd)))
+    return failure(`The cwd ${quote(command.cwd)} of the command is not a directory.`);
+  if (signal.aborted) return failure(messageOf(signal.reason));
+  let group: ProcessGroup;
+  try {
+    group = startCommand(job, command);
+  } catch (error) {
+    return failure(whyNotStarted(error, command));
+  }
+  const stopKilling = killOnAbort(group, signal, context);
+  const last = new LastLine();
+  const { stdout, stderr } = group.process;
+  const reading = Promise.all([
+    readAll(stdout, (bytes) => {
+      last.add(bytes);
+      return job.write(bytes);
+    }),
+    readAll(stderr, (bytes) => job.write(bytes)),
+  ]);
+  try {
+    const input = command.hasInput ? feed(group, job.prompt) : undefined;
+    const exit = await group.exited;
+    await within(DRAIN_MS, reading, context);
+    return exitResult(exit, { summary: last.text, isAborted: signal.aborted, inputError: input?.error });
+  } catch (error) {
+    return failure(whyNotStarted(error, command));
+  } finally {
+    stopKilling();
+    group.release();
+  }
+}
+
+function startCommand(
+  job: RuntimeJob,
+  { program, args, cwd, env, passEnv, hasInput }: Command,
+): ProcessGroup {
+  if (job.prompt.includes("\0") && args.some((argument) => argument.includes(PROMPT)))
+    throw new Error("the prompt holds a NUL, which no argument can");
+  const filled = args.map((argument) => argument.replaceAll(PROMPT, () => job.prompt));
+  return new ProcessGroup(program, filled, {
+    cwd,
+    env: environmentOf(job, env, passEnv, process.env),
+    hasInput,
+  });
+}
+
+/** Asks the whole group to end, ends it when it has not after the grace, and lets go of what cannot even be killed. */
+function killOnAbort(
+  group: ProcessGroup,
+  signal: AbortSignal,
+  { clock, graceMs }: RuntimeContext,
+): () => void {
+  let callOff: (() => void) | undefined;
+  const kill = (): void => {
+    group.kill("SIGKILL");
+    callOff = wakeAfter(clock, LINGER_MS, () => group.release());
+  };
+  const ask = (): void => {
+    group.kill("SIGTERM");
+    callOff = wakeAfter(clock, graceMs, kill);
+  };
+  if (signal.aborted) ask();
+  else signal.addEventListener("abort", ask, { once: true });
+  return () => {
+    callOff?.();
+    signal.removeEventListener("abort", ask);
+  };
+}
+
+/** The prompt on its input. One that does not want it may close it: what its exit says counts. */
+function feed({ process: { stdin } }: ProcessGroup, prompt: string): { readonly error: Error | undefined } {
+  const input: { error: Error | undefined } = { error: undefined };
+  stdin?.on("error", (error) => (input.error = error));
+  stdin?.end(prompt);
+  return input;
+}
+
+/** Reads no faster than it is kept, which copies what it is given. */
+async function readAll(stream: Readable | null, keep: (bytes: Buffer) => Promise<void>): Promise<void> {
+  if (stream === null) return;
+  const release = new ChunkRelease();
+  try {
+    for await (const bytes of stream) {
+      if (!Buffer.isBuffer(bytes)) continue;
+      const keeping = keep(bytes);
+      release.free(bytes);
+      await keeping;
+    }
+  } catch {
+    // It was let go of before its end.
+  }
+}
+
+function within(ms: number, promise: Promise<unknown>, { clock }: RuntimeContext): Promise<void> {
+  return new Promise((resolve) => {
+    const callOff = wakeAfter(clock, ms, resolve);
+    const end = (): void => {
+      callOff();
+      resolve();
+    };
+    promise.then(end, end);
+  });
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+interface ExitFacts {
+  readonly summary: string | undefined;
+  readonly isAborted: boolean;
+  readonly inputError: Error | undefined;
+}
+
+function exitResult(
+  { code, signal }: GroupExit,
+  { summary, isAborted, inputError }: ExitFacts,
+): RuntimeResult {
+  const exitCode = code ?? undefined;
+  if (code === 0 && !isAborted) return { success: true, summary, exitCode };
+  const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
+  const why = isAborted ? " after it was told to end" : "";
+  const input = inputError === undefined ? "" : ", and had not read its whole input";
+  return { success: false, summary, exitCode, error: `The command ${how}${why}${input}.` };
+}
+
+function failure(error: string): RuntimeResult {
+  return { success: false, error };
+}
+
+/** Names the program, and never its arguments or its environment. */
+function whyNotStarted(error: unknown, { program }: Command): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const name = quote(program);
+  switch (code) {
+    case "ENOENT":
+      return `The command ${name} was not found: give its path, or one that its PATH leads to.`;
+    case "EACCES":
+      return `The command ${name} may not be executed: it is no program, its permissions forbid it, or a directory of its PATH may not be read.`;
+    case "E2BIG":
+      return `The arguments of the command ${name} are too long: leave ${PROMPT} out, and the prompt comes on stdin.`;
+    default:
+      return `The command ${name} could not be started: ${messageOf(error)}.`;
+  }
+}

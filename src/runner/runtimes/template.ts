@@ -1,0 +1,49 @@
+/** Fills `{prompt}`, `{job_id}`, `{work_item.title}` and the like into text. What is not such a name stays as it is. */
+import { isFields } from "../../fields.js";
+import type { RuntimeJob } from "../runtime.js";
+
+/** The values by their names, `work_item` being the item itself. */
+export function templateValues(job: RuntimeJob): Readonly<Record<string, unknown>> {
+  const { prompt, jobId, agent, schedule, attempt, workItem } = job;
+  return {
+    prompt,
+    job_id: jobId,
+    agent: agent.name,
+    schedule: schedule ?? null,
+    attempt,
+    work_item: workItem ?? null,
+  };
+}
+
+/** In one pass: what is filled in is not looked at again. */
+export function fillTemplate(
+  text: string,
+  values: Readonly<Record<string, unknown>>,
+  escape: (value: string) => string = (value) => value,
+): string {
+  return text.replaceAll(/\{([a-z_]+)((?:\.\w+)*)\}/g, (whole: string, name: string, path: string) => {
+    if (!Object.hasOwn(values, name)) return whole;
+    let value = values[name];
+    for (const key of path.split(".").slice(1))
+      value = isFields(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+    return escape(shown(value));
+  });
+}
+
+/** As it may stand between the quotes of a JSON text. */
+export function escapeJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/** A copy of a JSON value with its texts filled in. */
+export function fillJson(value: unknown, values: Readonly<Record<string, unknown>>): unknown {
+  if (typeof value === "string") return fillTemplate(value, values);
+  if (Array.isArray(value)) return value.map((part: unknown) => fillJson(part, values));
+  if (!isFields(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, fillJson(part, values)]));
+}
+
+function shown(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}

@@ -1,0 +1,49 @@
+/** What the parts of one scheduler share. */
+import type { Clock } from "../clock.js";
+import { messageOf } from "../errors.js";
+import type { Logger } from "../logger.js";
+import type { Random } from "../random.js";
+import type { ScheduleKey, StateStore } from "../state/store.js";
+import { ScheduleTriggerError } from "./errors.js";
+import type { EventHub } from "./events.js";
+import type { Roster } from "./roster.js";
+
+export interface SchedulerContext {
+  /** The store's, where that has one of its own: two would never agree on what is due. */
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly events: EventHub;
+  /** In milliseconds. */
+  readonly checkInterval: number;
+  readonly store: StateStore;
+  roster: Roster;
+}
+
+export function nameOf({ agent, schedule }: ScheduleKey): string {
+  return `${agent}/${schedule}`;
+}
+
+/** A text for both names that no other two have, for maps and sets. */
+export function keyText({ agent, schedule }: ScheduleKey): string {
+  return JSON.stringify([agent, schedule]);
+}
+
+/** Tells what went wrong with the scheduler itself, to the log and to listeners. */
+export function reportError({ log, events }: SchedulerContext, what: string, cause: unknown): void {
+  log.error(`${what}: ${messageOf(cause)}`);
+  events.emit("scheduler:error", { error: cause instanceof Error ? cause : new Error(String(cause)) });
+}
+
+/** Tells what went wrong with one schedule, to the log and to listeners. */
+export function reportTrouble(
+  { log, events }: SchedulerContext,
+  { agent, schedule }: ScheduleKey,
+  what: string,
+  cause: unknown,
+): void {
+  const message = `${what} ${nameOf({ agent, schedule })}: ${messageOf(cause)}`;
+  log.error(message);
+  const error = new ScheduleTriggerError(message, { agent, schedule, cause });
+  events.emit("scheduler:error", { agent, schedule, error });
+}

@@ -1,0 +1,77 @@
+/** What a person or a program may do to a schedule: pause, disable, advise. Every change is durable when it resolves. */
+import type { Instant } from "../../clock.js";
+import { quote } from "../../errors.js";
+import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
+import type { ScheduleKey } from "../../state/store.js";
+import { SchedulerError } from "../errors.js";
+import type { Planner } from "../planning/planner.js";
+import type { Roster } from "../roster.js";
+import { advised, disabled, enabled, type HintOptions, paused, RESUMED, UNADVISED } from "./state-changes.js";
+import type { SchedulerContext } from "../context.js";
+
+export class ScheduleControls {
+  readonly #context: SchedulerContext;
+  readonly #planner: Planner;
+
+  constructor(context: SchedulerContext, planner: Planner) {
+    this.#context = context;
+    this.#planner = planner;
+  }
+
+  pause(agent: string, schedule: string | undefined, until: Instant | undefined): Promise<void> {
+    const patch = paused(until);
+    return this.#changeAll(agent, schedule, () => patch);
+  }
+
+  resume(agent: string, schedule: string | undefined): Promise<void> {
+    return this.#changeAll(agent, schedule, () => RESUMED);
+  }
+
+  enable(agent: string, schedule: string | undefined): Promise<void> {
+    return this.#changeAll(agent, schedule, enabled);
+  }
+
+  async disable(agent: string, schedule: string | undefined): Promise<void> {
+    await Promise.all(
+      this.#keys(agent, schedule).map(async (key) => {
+        await this.#context.store.update(key, disabled);
+        this.#planner.skip(key, "disabled");
+      }),
+    );
+  }
+
+  async hint(agent: string, schedule: string, options: HintOptions): Promise<void> {
+    const patch = advised(options, this.#context.clock.now());
+    await this.#changeAll(agent, schedule, () => patch);
+  }
+
+  clearHints(agent: string, schedule: string | undefined): Promise<void> {
+    return this.#changeAll(agent, schedule, () => UNADVISED);
+  }
+
+  async #changeAll(
+    agent: string,
+    schedule: string | undefined,
+    decide: (state: ScheduleState) => ScheduleStatePatch,
+  ): Promise<void> {
+    await Promise.all(this.#keys(agent, schedule).map((key) => this.#planner.change(key, decide)));
+  }
+
+  /** One schedule, or all of the agent's. */
+  #keys(agent: string, schedule: string | undefined): ScheduleKey[] {
+    const { roster } = this.#context;
+    const names =
+      schedule === undefined ? Object.keys(roster.agents.get(agent)?.schedules ?? {}) : [schedule];
+    const keys = names.map((name) => ({ agent, schedule: name }));
+    const known = keys.filter((key) => roster.find(key) !== undefined);
+    if (known.length === 0) throw unknownSchedule(roster, agent, schedule);
+    return known;
+  }
+}
+
+export function unknownSchedule(roster: Roster, agent: string, schedule: string | undefined): SchedulerError {
+  let what = `Agent ${quote(agent)} is not known`;
+  if (schedule !== undefined) what = `Schedule ${quote(schedule)} of agent ${quote(agent)} is not known`;
+  else if (roster.agents.has(agent)) what = `Agent ${quote(agent)} has no schedule`;
+  return new SchedulerError(`${what}: give it to start() or setAgents()`, { code: "UNKNOWN_SCHEDULE" });
+}

@@ -1,0 +1,97 @@
+/** What a schedule looks like from outside: its state, and what keeps it from running right now. */
+import { isoTimeMs } from "../../iso-time.js";
+import type {
+  PlanSource,
+  ScheduleHint,
+  ScheduleState,
+  ScheduleStatus as StoredStatus,
+} from "../../state/schedule-state.js";
+import type { ScheduleKey } from "../../state/store.js";
+import { type AgentSchedule, capacityOf } from "../agent.js";
+import type { JobDesk } from "../jobs/job-starter.js";
+import { checkSchedule, type ScheduleQuestion, type ScheduleSkipReason } from "./schedule-check.js";
+import type { SchedulerContext } from "../context.js";
+
+export interface ScheduleStatus {
+  readonly agent: string;
+  readonly schedule: string;
+  readonly status: StoredStatus;
+  /** The start of the latest run. */
+  readonly lastRunAt: Date | undefined;
+  readonly nextRunAt: Date | undefined;
+  /** Why it runs next when it does. */
+  readonly source: PlanSource | undefined;
+  /** Of the last run; or why the schedule was refused when it was defined. */
+  readonly lastError: string | undefined;
+  /** Failures since the last success. */
+  readonly failureCount: number;
+  readonly missedCount: number;
+  readonly pausedUntil: Date | undefined;
+  readonly hint: ScheduleHint | undefined;
+  /** What it waits for; `undefined` when the next pass starts it. */
+  readonly waiting: ScheduleSkipReason | undefined;
+}
+
+/** The schedules of one agent, or of all, in the order of their definition. `isFull`: the whole herd is at capacity. */
+export async function listSchedules(
+  context: SchedulerContext,
+  jobs: JobDesk,
+  { onlyAgent, isFull }: { readonly onlyAgent: string | undefined; readonly isFull: boolean },
+): Promise<ScheduleStatus[]> {
+  const { roster, store, clock } = context;
+  const agents = [...roster.agents.values()].filter(
+    ({ name }) => onlyAgent === undefined || name === onlyAgent,
+  );
+  const lists = agents.map(async (agent) => {
+    const states = await store.list(agent.name);
+    const isAtCapacity = isFull || jobs.countOf(agent.name) >= capacityOf(agent);
+    return Object.entries(agent.schedules ?? {}).map(([name, schedule]) => {
+      const key = { agent: agent.name, schedule: name };
+      const isRunning = jobs.isRunning(key);
+      const about = { schedule, isAtCapacity, isRunning, nowMs: clock.now().getTime() };
+      return statusOf(key, states.get(name) ?? { status: "idle" }, about, roster.problemOf(key));
+    });
+  });
+  return (await Promise.all(lists)).flat();
+}
+
+interface Surroundings {
+  readonly schedule: AgentSchedule;
+  readonly isRunning: boolean;
+  readonly isAtCapacity: boolean;
+  readonly nowMs: number;
+}
+
+function statusOf(
+  key: ScheduleKey,
+  state: ScheduleState,
+  about: Surroundings,
+  problem: Error | undefined,
+): ScheduleStatus {
+  const isRefused = problem !== undefined;
+  return {
+    ...key,
+    status: state.status,
+    lastRunAt: dateOf(state.last_run_at),
+    nextRunAt: isRefused ? undefined : dateOf(state.next_run_at),
+    source: isRefused ? undefined : (state.next_run_source ?? undefined),
+    lastError: problem?.message ?? state.last_error ?? undefined,
+    failureCount: state.failure_count ?? 0,
+    missedCount: state.missed_count ?? 0,
+    pausedUntil: dateOf(state.paused_until),
+    hint: state.hint ?? undefined,
+    waiting: isRefused ? "unsupported_type" : waitsFor({ ...about, state }),
+  };
+}
+
+function waitsFor(question: ScheduleQuestion): ScheduleSkipReason | undefined {
+  const check = checkSchedule(question);
+  if (check.shouldTrigger) return undefined;
+  const isPaused = check.skipReason === "not_due" && question.state.next_run_source === "paused";
+  return isPaused ? "paused" : check.skipReason;
+}
+
+function dateOf(text: string | null | undefined): Date | undefined {
+  const ms = isoTimeMs(text);
+  return ms === undefined ? undefined : new Date(ms);
+}

@@ -1,0 +1,78 @@
+/** What pausing, disabling and advising write into the state of a schedule, from whichever process. Pure. */
+import type { Instant } from "../../clock.js";
+import { durationMs } from "../../duration.js";
+import { quote } from "../../errors.js";
+import type { ScheduleHint, ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
+import { NO_END, planPatch } from "../planning/state-after-job.js";
+import { SchedulerError } from "../errors.js";
+import { parseInterval } from "../timing/interval.js";
+
+/** Temporary advice for a schedule: another interval, one extra run, or both. It takes the place of earlier advice. */
+export interface HintOptions {
+  /** Interval text that stands in for the schedule's own. */
+  readonly interval?: string | undefined;
+  /** When one extra run is wanted. */
+  readonly runAt?: Instant | undefined;
+  /**
+   * How long the advice counts, as interval text.
+   * @default "1h", counted from `runAt` where that is given
+   */
+  readonly ttl?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+const DEFAULT_TTL = "1h";
+
+/** Until a time, or until it is resumed. */
+export function paused(until?: Instant): ScheduleStatePatch {
+  return { paused_until: until === undefined ? NO_END : instant("until", until).toISOString() };
+}
+
+export const RESUMED: ScheduleStatePatch = { paused_until: null };
+
+/** A slot from before it was disabled is no slot any more. */
+export function enabled({ status, claim }: ScheduleState): ScheduleStatePatch {
+  if (status !== "disabled") return {};
+  return claim == null ? { status: "idle", ...planPatch(undefined) } : { status: "running" };
+}
+
+/** What is running is planned when it ends. */
+export function disabled({ claim }: ScheduleState): ScheduleStatePatch {
+  return claim == null ? { status: "disabled", ...planPatch(undefined) } : { status: "disabled" };
+}
+
+export const UNADVISED: ScheduleStatePatch = { hint: null };
+
+export function advised(options: HintOptions, now: Date): ScheduleStatePatch {
+  return { hint: newHint(options, now) };
+}
+
+function newHint({ interval, runAt, ttl = DEFAULT_TTL, reason }: HintOptions, now: Date): ScheduleHint {
+  if (interval === undefined && runAt === undefined)
+    throw new SchedulerError("A hint needs an interval, a runAt, or both", { code: "INVALID_ARGUMENT" });
+  if (interval !== undefined) parseInterval(interval);
+  const nextRunAt = runAt === undefined ? undefined : instant("runAt", runAt);
+  const fromMs = Math.max(now.getTime(), nextRunAt?.getTime() ?? -Infinity);
+  return {
+    interval: interval ?? null,
+    next_run_at: nextRunAt?.toISOString() ?? null,
+    expires_at: new Date(fromMs + ttlMs(ttl)).toISOString(),
+    reason: reason ?? null,
+  };
+}
+
+function ttlMs(ttl: string): number {
+  const ms = durationMs(ttl);
+  if (ms !== undefined && ms > 0) return ms;
+  throw new SchedulerError(`Invalid ttl ${quote(ttl)}: expected interval text such as "1h"`, {
+    code: "INVALID_ARGUMENT",
+  });
+}
+
+function instant(what: string, given: Instant): Date {
+  const at = new Date(given);
+  if (!Number.isNaN(at.getTime()) && at.getTime() <= Date.parse(NO_END)) return at;
+  throw new SchedulerError(`Invalid ${what} ${quote(given)}: expected a Date, an ISO time or milliseconds`, {
+    code: "INVALID_ARGUMENT",
+  });
+}

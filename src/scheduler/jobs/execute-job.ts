@@ -1,0 +1,64 @@
+/** How a scheduler runs its jobs: in the host's own way, by the host's executor, or by each agent's own runtime. */
+import type { ExecuteOptions } from "../../runner/job-executor.js";
+import { JobRunner } from "../../runner/job-runner.js";
+import { WorkSourceManager } from "../../work-sources/manager.js";
+import type { ExecutorResult } from "../agent.js";
+import type { ExecuteJob } from "./job-starter.js";
+import type { RunningJob } from "./job.js";
+import { performRun, type RunJob } from "./schedule-run.js";
+import type { SchedulerContext } from "../context.js";
+import type { SchedulerOptions } from "../options.js";
+
+/** Runs jobs in whatever way it likes; throwing is failing. A JobExecutor is one. */
+export interface JobExecution {
+  execute(options: ExecuteOptions): Promise<ExecutorResult> | ExecutorResult;
+}
+
+export function jobExecution(options: SchedulerOptions, context: SchedulerContext): ExecuteJob {
+  const { onTrigger, workSourceManager } = options;
+  const { clock, log: logger } = context;
+  if (onTrigger !== undefined)
+    return async (info) => {
+      await onTrigger(info);
+    };
+  const parts = { sources: workSourceManager ?? new WorkSourceManager({ clock, logger }), clock, logger };
+  const execute =
+    options.jobExecutor === undefined ? byRuntime(options, context) : by(options.jobExecutor, context);
+  return (job) => performRun(job, parts, execute);
+}
+
+function byRuntime({ sdkQuery, runtimes }: SchedulerOptions, context: SchedulerContext): RunJob<RunningJob> {
+  const { clock, log: logger, store } = context;
+  const runner = new JobRunner({
+    clock,
+    logger,
+    sdkQuery,
+    runtimes,
+    // Who was told to end by a stop, or by hand, is waited for: its result is not to be lost.
+    cancelGraceMs: Infinity,
+    openOutput: (jobId) => store.jobs.openOutput(jobId),
+  });
+  return (job, prompt, workItem) => runner.run(job, prompt, workItem);
+}
+
+function by(executor: JobExecution, { store }: SchedulerContext): RunJob<RunningJob> {
+  return (running, prompt, workItem) => {
+    const { agent, scheduleName: schedule, job, signal, claim } = running;
+    return executor.execute({
+      agent,
+      prompt,
+      store,
+      triggerType: job.trigger,
+      schedule,
+      slot: claim.slot,
+      source: job.source,
+      attempt: job.attempt,
+      workItem,
+      workItemId: workItem?.id,
+      workItemTitle: workItem?.title,
+      timeout: running.schedule.timeout,
+      signal,
+      job,
+    });
+  };
+}

@@ -1,0 +1,158 @@
+/**
+ * A run on a work item: taken from its source, kept while the job runs, and told there what came of it.
+ * A source that cannot be told fails no job; an item whose run broke goes back, for anybody to take.
+ */
+import { type Clock, wakeAfter } from "../../clock.js";
+import { messageOf } from "../../errors.js";
+import type { Logger } from "../../logger.js";
+import type { WorkItem, WorkOutcome } from "../../work-sources/work-source.js";
+import type { Agent, ExecutorResult, RunResult } from "../agent.js";
+import { nameOf } from "../context.js";
+
+/** Where work comes from: a WorkSourceManager, or whatever a host puts in its place. */
+export interface WorkSources {
+  getNextWorkItem(
+    agent: Agent,
+    options: { readonly workSource: unknown; readonly signal?: AbortSignal | undefined },
+  ): Promise<NextItem>;
+  /** `false` when the item was no longer held. */
+  reportOutcome(id: string, outcome: WorkOutcome, holder: ItemHolder): Promise<unknown>;
+  /** Gives an item back whose run broke; `false` when it was no longer held. */
+  releaseWorkItem?(
+    id: string,
+    options: ItemHolder & { readonly reason: string; readonly addComment?: boolean | undefined },
+  ): Promise<unknown>;
+  /** Keeps an item from being taken by others; `false` when it was. */
+  renewWorkItem?(id: string, holder: ItemHolder): Promise<boolean>;
+}
+
+export interface NextItem {
+  readonly item: WorkItem | null | undefined;
+  /** There was work, but others were faster. */
+  readonly isLost?: boolean | undefined;
+  /** Names the claim on the item. */
+  readonly claim?: string | undefined;
+  /** How often the item has to be renewed, in milliseconds. */
+  readonly renewEveryMs?: number | undefined;
+}
+
+export interface ItemHolder {
+  readonly agent: Agent;
+  readonly claim?: string | undefined;
+}
+
+export interface WorkRun {
+  readonly agent: Agent;
+  readonly scheduleName: string;
+  readonly signal: AbortSignal;
+  /** Tells the job to end. */
+  abort(reason: string): void;
+}
+
+export interface WorkParts {
+  readonly sources: WorkSources;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export const NO_WORK: RunResult = {
+  success: true,
+  skipped: true,
+  skipReason: "no_work",
+  summary: "no work",
+  processedWorkItem: false,
+};
+
+/** Throws what `execute` throws, after the item was given back. */
+export async function runOnWork(
+  run: WorkRun,
+  workSource: unknown,
+  { sources, clock, logger }: WorkParts,
+  execute: (item: WorkItem) => Promise<ExecutorResult | undefined> | ExecutorResult | undefined,
+): Promise<RunResult> {
+  const { agent, signal } = run;
+  const name = nameOf({ agent: agent.name, schedule: run.scheduleName });
+  const next = await sources.getNextWorkItem(agent, { workSource, signal });
+  const { item, claim } = next;
+  if (item === null || item === undefined) {
+    if (next.isLost === true) logger.warn(`There was work for ${name}, but others were faster to claim it.`);
+    return NO_WORK;
+  }
+  const holder: ItemHolder = { agent, claim };
+  logger.info(`Claimed ${item.id} for ${name}: ${item.title}`);
+  const notHeld = `${item.id} is no longer held by ${name}: what came of it is not told to its source.`;
+  const giveBack = async (reason: string): Promise<void> => {
+    try {
+      const isHeld = await sources.releaseWorkItem?.(item.id, { ...holder, reason });
+      if (isHeld === false) logger.warn(notHeld);
+      else logger.info(`Released ${item.id} of ${name}: ${reason}`);
+    } catch (error) {
+      logger.warn(`Could not release ${item.id} of ${name}: ${messageOf(error)}`);
+    }
+  };
+  const callOff = keepRenewing(item, next, holder, {
+    sources,
+    clock,
+    logger,
+    onLost: () => run.abort(`${item.id} was not renewed in time: another may have taken it`),
+  });
+  let result: ExecutorResult;
+  try {
+    result = (await execute(item)) ?? { success: true };
+  } catch (error) {
+    await giveBack(`the run broke: ${messageOf(error)}`);
+    throw error;
+  } finally {
+    callOff();
+  }
+  if (result.status === "cancelled") await giveBack(result.error ?? "the run was cancelled");
+  else
+    try {
+      const isHeld = await sources.reportOutcome(item.id, outcomeOf(result), holder);
+      if (isHeld === false) logger.warn(notHeld);
+      else
+        logger.info(`Reported outcome of ${item.id} for ${name}: ${result.success ? "success" : "failure"}`);
+    } catch (error) {
+      logger.warn(`Could not report the outcome of ${item.id} for ${name}: ${messageOf(error)}`);
+    }
+  return { ...result, workItem: item, processedWorkItem: true };
+}
+
+function outcomeOf({ success, summary = "Job completed", error }: ExecutorResult): WorkOutcome {
+  return { outcome: success ? "success" : "failure", summary, error };
+}
+
+const nothing = (): void => {};
+
+/** Renews the claim on an item until it is called off, or lost. */
+function keepRenewing(
+  { id }: WorkItem,
+  { renewEveryMs }: NextItem,
+  holder: ItemHolder,
+  { sources, clock, logger, onLost }: WorkParts & { onLost: () => void },
+): () => void {
+  if (renewEveryMs === undefined || sources.renewWorkItem === undefined) return nothing;
+  let isOver = false;
+  let callOff = nothing;
+  const renew = async (): Promise<void> => {
+    try {
+      const isHeld = await sources.renewWorkItem?.(id, holder);
+      if (isHeld === false && !isOver) {
+        logger.warn(`${id} was not renewed in time: another may have taken it, so the job is told to end.`);
+        onLost();
+        return;
+      }
+    } catch (error) {
+      logger.warn(`Could not renew the claim on ${id}: ${messageOf(error)}`);
+    }
+    rest();
+  };
+  const rest = (): void => {
+    if (!isOver) callOff = wakeAfter(clock, renewEveryMs, () => void renew());
+  };
+  rest();
+  return () => {
+    isOver = true;
+    callOff();
+  };
+}

@@ -1,0 +1,173 @@
+/**
+ * The governor decides when a schedule runs next, and why then. Every next-run time comes from here.
+ * Pure: it reads no clock and keeps nothing. What becomes of a slot that nobody ran in time is late-slot.ts's question.
+ */
+import { UNIT_MS } from "../../duration.js";
+import type { Random } from "../../random.js";
+import type { PlanSource, ScheduleState } from "../../state/schedule-state.js";
+import { nextCronRun, previousCronRun } from "../timing/cron.js";
+import { SchedulerError } from "../errors.js";
+import { parseInterval, withJitter } from "../timing/interval.js";
+import { type KnownState, readState } from "./parsed-state.js";
+import {
+  type CronSchedule,
+  cronExpression,
+  type OnceSchedule,
+  onceTimeMs,
+  type RecurringSchedule,
+  type Schedule,
+} from "../timing/schedule.js";
+
+export interface Plan {
+  readonly nextRunAt: Date;
+  readonly source: PlanSource;
+}
+
+export interface PlanInput<Planned extends Schedule = Schedule> {
+  readonly now: Date;
+  readonly schedule: Planned;
+  readonly state: Partial<ScheduleState>;
+  /**
+   * Draws the jitter.
+   * @default none is added, so that equal inputs give equal plans
+   */
+  readonly random?: Random | undefined;
+}
+
+/** From the fifth failure on, the wait stays at 32 intervals. */
+const MOST_DOUBLINGS = 5;
+/** A last start further ahead is no clock that was set back, but a mistake in the state. */
+const LONGEST_SET_BACK_MS = 366 * UNIT_MS.d;
+
+interface Candidate {
+  readonly atMs: number;
+  readonly source: PlanSource;
+  /** Counted from now, so that planning again later would put it off. */
+  readonly fromNow?: boolean;
+}
+
+/** The next run and what decided it; `undefined` when the loop has nothing to start: webhook, chat, a `once` that ran. */
+export function planNextRun(input: PlanInput<RecurringSchedule>): Plan;
+export function planNextRun(input: PlanInput): Plan | undefined;
+export function planNextRun({ now, schedule, state, random = () => 0 }: PlanInput): Plan | undefined {
+  const nowMs = now.getTime();
+  if (Number.isNaN(nowMs)) throw new SchedulerError("Now is not a valid Date", { code: "INVALID_ARGUMENT" });
+  if (schedule.type === "webhook" || schedule.type === "chat") return undefined;
+  const known = readState(state);
+  const chosen =
+    schedule.type === "once"
+      ? chooseOnce(nowMs, schedule, known)
+      : keep(nowMs, known, clamp(nowMs, schedule, choose(nowMs, schedule, known, random)));
+  if (chosen === undefined) return undefined;
+  const { atMs, source } = pause(nowMs, schedule, known, chosen);
+  return { nextRunAt: new Date(atMs), source };
+}
+
+function choose(nowMs: number, schedule: RecurringSchedule, state: KnownState, random: Random): Candidate {
+  const intervalMs = freshHint(nowMs, state)?.intervalMs;
+  const firstRun = schedule.type === "interval" && state.completedMs === undefined;
+  // A hint about the time between two runs delays no first one.
+  const regular =
+    intervalMs === undefined || firstRun
+      ? baseline(nowMs, schedule, state, random)
+      : counted(nowMs, schedule, state, { waitMs: intervalMs, source: "ai-interval" });
+  return earlier(regular, oneShot(nowMs, state));
+}
+
+function baseline(nowMs: number, schedule: RecurringSchedule, state: KnownState, random: Random): Candidate {
+  if (schedule.type === "cron") {
+    return { atMs: nextCronMs(nowMs, schedule, state), source: "baseline-cron" };
+  }
+  if (state.completedMs === undefined) return { atMs: nowMs, source: "first-run" };
+  const failures = (schedule.on_failure ?? "backoff") === "backoff" ? state.failures : 0;
+  const waitMs = parseInterval(schedule.interval) * 2 ** Math.min(failures, MOST_DOUBLINGS);
+  const jitteredMs = withJitter(waitMs, schedule.jitter ?? 0, random);
+  return counted(nowMs, schedule, state, { waitMs, jitteredMs, source: "baseline-interval" });
+}
+
+/** A clock that was set back by up to a period repeats no time; one that was set back further was wrong before. */
+function nextCronMs(nowMs: number, schedule: CronSchedule, { startedMs = -Infinity }: KnownState): number {
+  const expression = cronExpression(schedule);
+  if (startedMs > nowMs && startedMs - nowMs < LONGEST_SET_BACK_MS) {
+    const next = nextCronRun(expression, new Date(startedMs), schedule.timezone);
+    const last = previousCronRun(expression, next, schedule.timezone);
+    if (startedMs - nowMs <= next.getTime() - last.getTime()) return next.getTime();
+  }
+  return nextCronRun(expression, new Date(nowMs), schedule.timezone).getTime();
+}
+
+interface Wait {
+  readonly waitMs: number;
+  /** With the jitter that was drawn. @default waitMs */
+  readonly jitteredMs?: number | undefined;
+  readonly source: PlanSource;
+}
+
+/** A wait after what the schedule counts from, which no jitter decides; after now where that has passed or never was. */
+function counted(
+  nowMs: number,
+  schedule: RecurringSchedule,
+  { completedMs = -Infinity, startedMs }: KnownState,
+  { waitMs, jitteredMs = waitMs, source }: Wait,
+): Candidate {
+  const fromStart = schedule.type === "interval" && schedule.anchor === "start";
+  const anchorMs =
+    fromStart && startedMs !== undefined && startedMs + waitMs >= completedMs ? startedMs : completedMs;
+  // An anchor in the future is a clock that was set back: waiting for it could take years.
+  const dueMs = Math.min(anchorMs, nowMs) + jitteredMs;
+  return dueMs < nowMs ? { atMs: nowMs + jitteredMs, source, fromNow: true } : { atMs: dueMs, source };
+}
+
+/** A start at or after its time was the one run a `once` has, and so was missing it; an earlier one, by hand, was not. */
+function chooseOnce(nowMs: number, schedule: OnceSchedule, state: KnownState): Candidate | undefined {
+  const atMs = onceTimeMs(schedule);
+  const isOver = Math.max(state.startedMs ?? -Infinity, state.missedMs ?? -Infinity) >= atMs;
+  return earlier(isOver ? undefined : { atMs, source: "once" }, oneShot(nowMs, state));
+}
+
+function oneShot(nowMs: number, state: KnownState): Candidate | undefined {
+  const atMs = freshHint(nowMs, state)?.oneShotMs;
+  return atMs === undefined ? undefined : { atMs: Math.max(atMs, nowMs), source: "ai-oneshot" };
+}
+
+function freshHint(nowMs: number, { hint }: KnownState): KnownState["hint"] {
+  return hint !== undefined && hint.expiresMs > nowMs ? hint : undefined;
+}
+
+/** `challenger` wins only when strictly earlier: at a tie the run would have come anyway. */
+function earlier<Regular extends Candidate | undefined>(
+  regular: Regular,
+  challenger: Candidate | undefined,
+): Regular | Candidate {
+  if (challenger === undefined) return regular;
+  return regular === undefined || challenger.atMs < regular.atMs ? challenger : regular;
+}
+
+/** Limits count from now. The first run has nothing to keep a distance from. */
+function clamp(nowMs: number, schedule: RecurringSchedule, chosen: Candidate): Candidate {
+  if (chosen.source === "first-run") return chosen;
+  const { min_interval, max_interval } = schedule;
+  const earliestMs = min_interval === undefined ? -Infinity : nowMs + parseInterval(min_interval);
+  const latestMs = max_interval === undefined ? Infinity : nowMs + parseInterval(max_interval);
+  if (chosen.atMs < earliestMs) return { atMs: earliestMs, source: "clamped-min", fromNow: true };
+  if (chosen.atMs > latestMs) return { atMs: latestMs, source: "clamped-max", fromNow: true };
+  return chosen;
+}
+
+/** Planning again for the same reason puts no run off: what is planned often would otherwise never run. */
+function keep(nowMs: number, { plannedMs, plannedSource }: KnownState, chosen: Candidate): Candidate {
+  if (chosen.fromNow !== true || plannedSource !== chosen.source || plannedMs === undefined) return chosen;
+  return plannedMs > nowMs && plannedMs < chosen.atMs ? { atMs: plannedMs, source: chosen.source } : chosen;
+}
+
+/** A pause makes its end the time to plan again, but does not hurry the one time of a `once` that comes later still. */
+function pause(
+  nowMs: number,
+  schedule: Schedule,
+  { pausedUntilMs }: KnownState,
+  chosen: Candidate,
+): Candidate {
+  if (pausedUntilMs === undefined || pausedUntilMs <= nowMs) return chosen;
+  if (schedule.type === "once" && chosen.atMs > pausedUntilMs) return chosen;
+  return { atMs: pausedUntilMs, source: "paused" };
+}

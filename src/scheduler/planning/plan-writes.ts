@@ -1,0 +1,68 @@
+/** Writes plans, and tries those again that could not be written: a schedule whose plan is lost would never run. */
+import type { ScheduleKey } from "../../state/store.js";
+import { keyText, reportTrouble, type SchedulerContext } from "../context.js";
+
+export interface PlanWrite {
+  readonly key: ScheduleKey;
+  write(): Promise<unknown>;
+}
+
+export class PlanWrites {
+  readonly #context: SchedulerContext;
+  /** What could not be written yet, by schedule. */
+  readonly #unwritten = new Map<string, PlanWrite>();
+
+  constructor(context: SchedulerContext) {
+    this.#context = context;
+  }
+
+  get hasUnwritten(): boolean {
+    return this.#unwritten.size > 0;
+  }
+
+  retry(): Promise<void> {
+    return this.writeAll([...this.#unwritten.values()]);
+  }
+
+  /** What could not be written of these is not tried again. */
+  forget(keys: readonly ScheduleKey[]): void {
+    if (this.#unwritten.size > 0) for (const key of keys) this.#unwritten.delete(keyText(key));
+  }
+
+  /**
+   * Writes the plans of many schedules in one go, or, when that fails, each `alone`: what is wrong with one of them harms
+   * no other. Does not reject, as `writeAll`.
+   */
+  async writeTogether(
+    keys: readonly ScheduleKey[],
+    together: () => Promise<void>,
+    alone: (key: ScheduleKey) => Promise<unknown>,
+  ): Promise<void> {
+    try {
+      await together();
+    } catch {
+      return this.writeAll(keys.map((key) => ({ key, write: () => alone(key) })));
+    }
+    this.forget(keys);
+  }
+
+  /** Does not reject: what fails is kept for `retry`, and told once however often it fails. */
+  async writeAll(plans: readonly PlanWrite[]): Promise<void> {
+    const causes = new Set<unknown>();
+    await Promise.all(
+      plans.map(async (plan) => {
+        try {
+          await plan.write();
+          if (this.#unwritten.size > 0) this.#unwritten.delete(keyText(plan.key));
+        } catch (error) {
+          const name = keyText(plan.key);
+          // What was written together fails together, and is told together.
+          const isNews = !this.#unwritten.has(name) && !causes.has(error);
+          causes.add(error);
+          this.#unwritten.set(name, plan);
+          if (isNews) reportTrouble(this.#context, plan.key, "Could not plan", error);
+        }
+      }),
+    );
+  }
+}

@@ -1,0 +1,271 @@
+/**
+ * The store for one machine: schedule state in `<stateDir>/state.yaml`, jobs in `<stateDir>/jobs`.
+ * Reads come from memory, changes are committed in groups; how the file is read, written and locked is decided below.
+ */
+import { join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { type Clock, systemClock } from "../../clock.js";
+import { type Logger, processLogger } from "../../logger.js";
+import { NO_FIELDS } from "../validate-state.js";
+import { type Disk, makePrivateDirectory, nodeDisk } from "./disk.js";
+import { DocumentDraft } from "./yaml/document-draft.js";
+import { StateError } from "../errors.js";
+import { FileJobLog } from "./jobs/file-job-log.js";
+import type { JobLog } from "../job-log/job-log.js";
+import { type FleetState, fleetOf, newFleet } from "../fleet-state.js";
+import { GroupCommit } from "../../group-commit.js";
+import { OwnerLock } from "./lock/owner-lock.js";
+import { SCHEDULE_KEYS, type ScheduleState } from "../schedule-state.js";
+import type { StateDocument } from "./yaml/state-document.js";
+import { type DocumentChange, StateFile } from "./state-file.js";
+import type { OutsideChange, ScheduleKey } from "../store.js";
+import { StoreClock } from "../store-clock.js";
+import type { StateOperation } from "../owner/operations.js";
+import { StoreBase } from "../owner/single-owner-store.js";
+
+export interface FileStoreOptions {
+  /** Made if it is missing, for its owner only. */
+  readonly stateDir: string;
+  /**
+   * The file in it that holds the state.
+   * @default "state.yaml"
+   */
+  readonly fileName?: string | undefined;
+  /** @default that of who opens it, else the system's */
+  readonly clock?: Clock | undefined;
+  /**
+   * Where damage is told.
+   * @default Node's process warnings
+   */
+  readonly logger?: Logger | undefined;
+  /**
+   * How long a claim lasts that is not renewed, in milliseconds.
+   * @default 30_000
+   */
+  readonly leaseMs?: number | undefined;
+  /**
+   * A larger state file is set aside unread.
+   * @default 64_000_000
+   */
+  readonly maxStateBytes?: number | undefined;
+  /**
+   * Jobs of days longer ago are forgotten.
+   * @default 30
+   */
+  readonly maxJobAgeDays?: number | undefined;
+  /**
+   * A day is forgotten when the newer ones alone hold this many jobs.
+   * @default 10_000
+   */
+  readonly maxJobs?: number | undefined;
+  /**
+   * How much of a job's output is kept.
+   * @default 1_000_000
+   */
+  readonly maxOutputBytes?: number | undefined;
+}
+
+/** What a test puts in the place of the real thing. */
+export interface FileStoreWorld {
+  readonly disk?: Disk | undefined;
+  /** The time in which other processes live, which a store's own clock need not show. */
+  readonly realClock?: Clock | undefined;
+}
+
+const DEFAULT_MAX_STATE_BYTES = 64_000_000;
+
+/** Also usable without `open`, as a guest beside an owner: then it reads and updates, and claims nothing. */
+export class FileStore extends StoreBase {
+  readonly jobs: JobLog;
+  readonly #log: FileJobLog;
+  readonly #clock: StoreClock;
+  readonly #stateDir: string;
+  readonly #disk: Disk;
+  readonly #realClock: Clock;
+  readonly #file: StateFile;
+  readonly #commits = new GroupCommit<StateOperation>((batch) => this.#write(batch));
+  #owner: OwnerLock | undefined;
+  #opening: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: FileStoreOptions, world: FileStoreWorld = {}) {
+    const { logger = processLogger } = options;
+    const clock = new StoreClock(options.clock);
+    // The same place, wherever the process goes.
+    const stateDir = resolve(options.stateDir);
+    const { disk = nodeDisk, realClock = systemClock } = world;
+    super({ clock, logger, leaseMs: options.leaseMs });
+    this.#clock = clock;
+    this.#stateDir = stateDir;
+    this.#disk = disk;
+    this.#realClock = realClock;
+    this.#file = new StateFile({
+      path: join(stateDir, options.fileName ?? "state.yaml"),
+      disk,
+      clock,
+      realClock,
+      logger,
+      maxBytes: options.maxStateBytes ?? DEFAULT_MAX_STATE_BYTES,
+      onOutsideChange: (before, after) => this.noteOutsideChanges(changedSchedules(before, after)),
+    });
+    this.#log = new FileJobLog({
+      directory: join(stateDir, "jobs"),
+      clock,
+      disk,
+      logger,
+      maxAgeDays: options.maxJobAgeDays,
+      maxJobs: options.maxJobs,
+      maxOutputBytes: options.maxOutputBytes,
+    });
+    this.jobs = this.#log;
+  }
+
+  open(clock?: Clock): Promise<void> {
+    this.#opening ??= this.#openAfter(this.#closing, clock);
+    this.#closing = undefined;
+    return this.#opening;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#closeAfter(this.#opening);
+    this.#opening = undefined;
+    return this.#closing;
+  }
+
+  /** The whole file, as a plain object. */
+  async readFleet(): Promise<FleetState> {
+    await this.refresh();
+    return fleetOf(this.#file.document);
+  }
+
+  /** Puts `fleet` in the place of everything the file says. Durable when it resolves. */
+  async writeFleet(fleet: FleetState): Promise<void> {
+    this.#requireOpen();
+    const next = newFleet(fleet);
+    let before: StateDocument | undefined;
+    await this.#change((document) => {
+      before = document;
+      return next;
+    });
+    if (before !== undefined) this.noteChanges(changedSchedules(before, this.#file.document));
+  }
+
+  /** Lets go of the file until the next call, which costs more then. For a guest that may never be asked again. */
+  async rest(): Promise<void> {
+    await this.#commits.settled();
+    await this.#file.rest();
+  }
+
+  /** Costs one `stat` while the file stays the same. */
+  protected refresh(): Promise<void> {
+    this.#requireOpen();
+    return this.#file.refresh();
+  }
+
+  protected glance(): boolean {
+    this.#owner?.stir();
+    return this.#owner?.isHeld === true && this.#closing === undefined && this.#file.isUpToDate();
+  }
+
+  protected known({ agent, schedule }: ScheduleKey): Partial<ScheduleState> {
+    return this.#file.document.agents.get(agent)?.schedules.get(schedule) ?? NO_FIELDS;
+  }
+
+  protected knownSchedules(agent: string): Iterable<readonly [string, Partial<ScheduleState>]> {
+    return this.#file.document.agents.get(agent)?.schedules ?? [];
+  }
+
+  protected commit(operation: StateOperation): Promise<void> {
+    this.#requireOpen();
+    return this.#commits.add(operation);
+  }
+
+  protected get isOwner(): boolean {
+    return this.#owner !== undefined;
+  }
+
+  protected requireOwner(): void {
+    if (this.#owner === undefined || this.#closing !== undefined) throw notOpen(this.#stateDir);
+    this.#owner.requireHeld();
+  }
+
+  async #openAfter(closing: Promise<void> | undefined, clock: Clock | undefined): Promise<void> {
+    await closing?.catch(() => {});
+    try {
+      this.#clock.adopt(clock);
+      await makePrivateDirectory(this.#disk, this.#stateDir);
+      this.#owner = await OwnerLock.take(this.#disk, join(this.#stateDir, "owner.lock"), this.#realClock);
+      await this.#file.lookOften();
+      this.#log.reopen();
+      await this.recover();
+      await this.#log.recover();
+    } catch (error) {
+      await this.#disown();
+      this.#opening = undefined;
+      throw error;
+    }
+  }
+
+  async #closeAfter(opening: Promise<void> | undefined): Promise<void> {
+    await opening?.catch(() => {});
+    if (this.#owner !== undefined) await this.free((operation) => this.#commits.add(operation));
+    await this.#commits.settled();
+    try {
+      await this.#log.close();
+    } finally {
+      await this.#file.close();
+      await this.#disown();
+    }
+  }
+
+  async #disown(): Promise<void> {
+    const owner = this.#owner;
+    this.#owner = undefined;
+    await owner?.release();
+  }
+
+  #requireOpen(): void {
+    if (this.#closing !== undefined) throw notOpen(this.#stateDir);
+  }
+
+  async #write(batch: readonly StateOperation[]): Promise<void> {
+    let touched: readonly ScheduleKey[] = [];
+    await this.#change((document) => {
+      const draft = new DocumentDraft(document);
+      for (const operation of batch) operation.apply(draft);
+      touched = draft.touched;
+      // What was damaged is written again in any case, so that it is set aside.
+      return draft.finish(this.#file.isDamaged);
+    });
+    this.noteChanges(touched);
+  }
+
+  #change(decide: DocumentChange): Promise<void> {
+    return this.#file.change(async (document) => {
+      await this.#owner?.check();
+      return decide(document);
+    });
+  }
+}
+
+function notOpen(stateDir: string): StateError {
+  return new StateError(`The store on ${stateDir} is not open.`, { code: "STATE_CLOSED" });
+}
+
+function changedSchedules(before: StateDocument, after: StateDocument): OutsideChange[] {
+  const changed: OutsideChange[] = [];
+  for (const agent of new Set([...before.agents.keys(), ...after.agents.keys()])) {
+    const old = before.agents.get(agent)?.schedules;
+    const now = after.agents.get(agent)?.schedules;
+    if (old === now) continue;
+    for (const schedule of new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])])) {
+      const keys = changedKeys(old?.get(schedule) ?? {}, now?.get(schedule) ?? {});
+      if (keys.length > 0) changed.push({ agent, schedule, keys });
+    }
+  }
+  return changed;
+}
+
+function changedKeys(before: Partial<ScheduleState>, after: Partial<ScheduleState>): (keyof ScheduleState)[] {
+  return SCHEDULE_KEYS.filter((key) => !isDeepStrictEqual(before[key] ?? null, after[key] ?? null));
+}

@@ -1,0 +1,102 @@
+/**
+ * Reads the days of a job log, each on its own, keeps count of them, and removes those past the limits.
+ * Says once per file that lines of it were skipped. Writing is elsewhere.
+ */
+import type { Logger } from "../../../logger.js";
+import { type DayJob, type JobDay, readDay, recordOfJob } from "./job-day.js";
+import type { JobDirectory } from "./job-directory.js";
+import { dayOf, dayOfJob } from "../../job-log/job-id.js";
+import type { JobRecord } from "../../job-log/job-log.js";
+import { type DayTally, expiredDays, type RetentionLimits } from "../../job-log/job-retention.js";
+
+/** What a log is writing to at this moment, and so must stay. */
+export interface FilesInUse {
+  isDayInUse(day: string): boolean;
+  isOutputInUse(id: string): boolean;
+}
+
+interface SizedTally extends DayTally {
+  /** Of the file that was counted: it only ever grows. */
+  readonly size: number;
+}
+
+export class JobArchive {
+  readonly #directory: JobDirectory;
+  readonly #logger: Logger;
+  readonly #tallies = new Map<string, SizedTally>();
+  readonly #reported = new Set<string>();
+
+  constructor(directory: JobDirectory, logger: Logger) {
+    this.#directory = directory;
+    this.#logger = logger;
+  }
+
+  async read(day: string): Promise<JobDay> {
+    const bytes = (await this.#directory.read(this.#directory.dayPath(day))) ?? Buffer.alloc(0);
+    const read = readDay(bytes);
+    let open = 0;
+    for (const { end } of read.jobs.values()) if (end === undefined) open++;
+    this.#tallies.set(day, { day, jobs: read.jobs.size, open, size: bytes.length });
+    this.#report(day, read.damagedLines);
+    return read;
+  }
+
+  /** `undefined` where the job's line turns out to be damaged. */
+  record(day: string, job: DayJob): JobRecord | undefined {
+    const record = recordOfJob(job);
+    if (record === undefined) this.#report(day, [job.lineNumber]);
+    return record;
+  }
+
+  /** The jobs of a day that have not ended. */
+  async openJobs(day: string): Promise<readonly DayJob[]> {
+    if ((await this.#knownTally(day))?.open === 0) return [];
+    const { jobs } = await this.read(day);
+    return [...jobs.values()].filter(({ end }) => end === undefined);
+  }
+
+  /** Removes the days that are past the limits, with their outputs, and answers them. */
+  async removeExpired(now: Date, limits: RetentionLimits, inUse: FilesInUse): Promise<readonly string[]> {
+    const { days, outputs } = await this.#directory.list();
+    const tallies: DayTally[] = [];
+    for (const day of days) tallies.push(await this.#tally(day));
+    const expired = new Set(expiredDays(tallies, now, limits).filter((day) => !inUse.isDayInUse(day)));
+    for (const day of expired) {
+      await this.#directory.remove(this.#directory.dayPath(day));
+      this.#tallies.delete(day);
+      this.#reported.delete(day);
+    }
+    const kept = new Set(days.filter((day) => !expired.has(day)));
+    for (const id of outputs) {
+      const day = dayOfJob(id);
+      // Also what an earlier removal left behind. Today's first job may not have its line yet.
+      const isWithoutDay = !kept.has(day) && day < dayOf(now) && !inUse.isOutputInUse(id);
+      if (isWithoutDay) await this.#directory.remove(this.#directory.outputPath(id));
+    }
+    return [...expired];
+  }
+
+  async #tally(day: string): Promise<DayTally> {
+    const known = await this.#knownTally(day);
+    if (known !== undefined) return known;
+    await this.read(day);
+    return this.#tallies.get(day) ?? { day, jobs: 0, open: 0 };
+  }
+
+  /** `undefined` for a day that was never counted, or has grown since. */
+  async #knownTally(day: string): Promise<DayTally | undefined> {
+    const known = this.#tallies.get(day);
+    if (known === undefined) return undefined;
+    return known.size === (await this.#directory.sizeOfDay(day)) ? known : undefined;
+  }
+
+  #report(day: string, damagedLines: readonly number[]): void {
+    const [first] = damagedLines;
+    if (first === undefined || this.#reported.has(day)) return;
+    this.#reported.add(day);
+    const more = damagedLines.length > 1 ? ` and ${damagedLines.length - 1} more` : "";
+    this.#logger.warn(
+      `Skipped line ${first}${more} of ${this.#directory.dayPath(day)}: expected the record of a job.`,
+    );
+  }
+}

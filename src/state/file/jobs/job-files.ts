@@ -1,0 +1,56 @@
+/** A job's output and whether the process that runs it is still there, read beside the scheduler that writes them. */
+import { lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Logger } from "../../../logger.js";
+import { nodeDisk, unless } from "../disk.js";
+import { lifeOf, signerOf } from "../lock/process-identity.js";
+import { JobArchive } from "./job-archive.js";
+import { JobDirectory } from "./job-directory.js";
+import { dayOfJob } from "../../job-log/job-id.js";
+
+export interface JobTally {
+  readonly days: number;
+  /** Of records and outputs. */
+  readonly bytes: number;
+  /** Jobs that nobody will ever close but the next scheduler. */
+  readonly abandoned: number;
+}
+
+export class JobFiles {
+  readonly #directory: JobDirectory;
+  readonly #archive: JobArchive;
+
+  constructor(stateDir: string, logger: Logger) {
+    this.#directory = new JobDirectory(join(stateDir, "jobs"), nodeDisk);
+    this.#archive = new JobArchive(this.#directory, logger);
+  }
+
+  /** As bytes: an output that is being written may end within a character. `undefined` where there is none yet. */
+  output(id: string): Promise<Buffer | undefined> {
+    return this.#directory.read(this.#directory.outputPath(id));
+  }
+
+  /** Whether the process that started an open job is known to be dead, so that nobody will ever close it. */
+  async isAbandoned(id: string): Promise<boolean> {
+    const open = await this.#archive.openJobs(dayOfJob(id));
+    return isOfTheDead(open.find((job) => job.id === id)?.process);
+  }
+
+  async tally(): Promise<JobTally> {
+    const { days } = await this.#directory.list();
+    let abandoned = 0;
+    for (const day of days) {
+      const open = await this.#archive.openJobs(day);
+      abandoned += open.filter(({ process }) => isOfTheDead(process)).length;
+    }
+    let bytes = 0;
+    for (const name of (await unless(["ENOENT"], readdir(this.#directory.path))) ?? [])
+      bytes += (await unless(["ENOENT"], lstat(join(this.#directory.path, name))))?.size ?? 0;
+    return { days: days.length, bytes, abandoned };
+  }
+}
+
+function isOfTheDead(process: string | undefined): boolean {
+  const signer = signerOf(process ?? "");
+  return signer !== undefined && lifeOf(signer) === "dead";
+}

@@ -1,0 +1,124 @@
+/**
+ * A job log's lines: one JSON object when a job starts, one when it ends. What a scan needs stands at fixed places,
+ * so that a line is taken apart only when somebody asks for its record.
+ */
+import { dayInJobId } from "../../job-log/job-id.js";
+import type { JobEnd, JobRecord, JobStart } from "../../job-log/job-log.js";
+import { jobRecord, storedEnd, storedStart } from "../../job-log/job-record.js";
+
+/** What a scan learns from a line without parsing it. */
+export interface LineGlance {
+  readonly id: string;
+  /** `undefined` for the line of an end. */
+  readonly startedAt: string | undefined;
+  /** Who wrote it, as process-identity.ts signs; `undefined` where the line does not say. */
+  readonly process: string | undefined;
+}
+
+export function startLine(start: JobStart, process: string): string {
+  const { id, started_at, agent, schedule, trigger, slot, source, attempt, prompt, work_item } = start;
+  return JSON.stringify({
+    id,
+    status: "running",
+    started_at,
+    agent,
+    schedule,
+    trigger,
+    slot,
+    source,
+    attempt,
+    prompt,
+    work_item,
+    process,
+  });
+}
+
+export function endLine(
+  id: string,
+  { status, finished_at, error, summary, exit_code, response_body, work_item }: JobEnd,
+  duration_ms: number | null,
+  process: string,
+): string {
+  return JSON.stringify({
+    id,
+    status,
+    finished_at,
+    duration_ms,
+    error,
+    summary,
+    exit_code,
+    response_body,
+    // Most know it from their start.
+    work_item: work_item ?? undefined,
+    process,
+  });
+}
+
+const NEWLINE = 10;
+const HEAD_BYTES = 100;
+const FOOT_BYTES = 120;
+const HEAD =
+  /^\{"id":"(job-\d{4}-\d\d-\d\d-[0-9a-z]{6})","status":"(?:running","started_at":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"|(?:completed|failed|timeout|cancelled|interrupted)","finished_at":")/;
+/** A line cut short does not end like this: inside a text the quotes would be escaped. */
+const FOOT = /,"process":"([0-9a-f-]+)"\}$/;
+
+/** `undefined` for what is no line of a job log, such as one that was cut short. */
+export function glanceAt(line: Buffer): LineGlance | undefined {
+  const [, id, startedAt] = HEAD.exec(line.toString("latin1", 0, HEAD_BYTES)) ?? [];
+  const [, process] = FOOT.exec(line.toString("latin1", Math.max(0, line.length - FOOT_BYTES))) ?? [];
+  if (id !== undefined && process !== undefined) return { id, startedAt, process };
+  return read(line);
+}
+
+/** The slow way, for a line that another hand wrote. */
+function read(line: Buffer): LineGlance | undefined {
+  const value = parsed(line);
+  if (typeof value !== "object" || value === null || !("id" in value) || typeof value.id !== "string")
+    return undefined;
+  if (dayInJobId(value.id) === undefined || !("status" in value)) return undefined;
+  const process = "process" in value && typeof value.process === "string" ? value.process : undefined;
+  if (value.status !== "running") {
+    return storedEnd(value) === undefined ? undefined : { id: value.id, startedAt: undefined, process };
+  }
+  const start = storedStart(value);
+  return start === undefined ? undefined : { id: value.id, startedAt: start.started_at, process };
+}
+
+/** The record that a job's lines tell; `undefined` where the first is damaged, still running where the second is. */
+export function recordOf(start: Buffer, end: Buffer | undefined): JobRecord | undefined {
+  const started = storedStart(parsed(start));
+  if (started === undefined) return undefined;
+  return jobRecord(started, end === undefined ? undefined : storedEnd(parsed(end)));
+}
+
+/**
+ * Visits each line with its number from 1, and answers how many bytes at the end have no newline yet: what a crash
+ * cut short, or another process is writing. Such a rest counts if it is whole.
+ */
+export function scanLines(
+  bytes: Buffer,
+  visit: (glance: LineGlance, line: Buffer, lineNumber: number) => void,
+  damaged: (lineNumber: number) => void = () => {},
+): number {
+  let lineNumber = 0;
+  let from = 0;
+  while (from < bytes.length) {
+    lineNumber++;
+    const newline = bytes.indexOf(NEWLINE, from);
+    const line = bytes.subarray(from, newline < 0 ? bytes.length : newline);
+    const glance = line.length === 0 ? undefined : glanceAt(line);
+    if (glance !== undefined) visit(glance, line, lineNumber);
+    else if (line.length > 0 && newline >= 0) damaged(lineNumber);
+    if (newline < 0) return line.length;
+    from = newline + 1;
+  }
+  return 0;
+}
+
+function parsed(line: Buffer): unknown {
+  try {
+    return JSON.parse(line.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}

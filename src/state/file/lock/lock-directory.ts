@@ -1,0 +1,252 @@
+/**
+ * A lock between processes: a directory that is held by the one file in it. Renaming a directory onto another only
+ * works while that is empty, so one process wins; removing the file frees the lock, and fences its holder off:
+ * whatever the holder meant to do with the file (to rename it, to touch it) fails from then on.
+ */
+import type { FileHandle } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { type Clock, wakeAfter } from "../../../clock.js";
+import { randomToken, systemRandom } from "../../../random.js";
+import { attempt, closeQuietly, type Disk, errorCode, unless } from "../disk.js";
+import { StateFileError } from "../../errors.js";
+import { lifeOf, signedName, signerOf } from "./process-identity.js";
+
+export interface LockOptions {
+  readonly disk: Disk;
+  /** Measures the silence of a holder: other processes live in real time. */
+  readonly clock: Clock;
+  /** The directory that is the lock. */
+  readonly path: string;
+  /** What the file of the lock says. */
+  readonly content?: string | undefined;
+  /** Called when the present holder has given a sign of life; may throw to give up waiting. */
+  readonly onHeld?: ((file: string) => Promise<void>) | undefined;
+}
+
+export interface HeldLock {
+  /** The file that is the lock; gone when the lock was lost. */
+  readonly file: string;
+  /** Open for reading and writing. Whoever moves the file elsewhere keeps it, everybody else closes it. */
+  readonly handle: FileHandle;
+}
+
+/** How long a holder that may be alive can go without a sign of life before it loses its lock: nobody is to wait 5 s. */
+const LONGEST_SILENCE_MS = 4_300;
+/** Two in any silence, and seldom: waking up is most of what an idle scheduler costs. */
+const SIGN_OF_LIFE_MS = 2_100;
+/** Who is awake anyway after this long gives the sign then: every second one who looks once a second. */
+const SHORTEST_REST_MS = 1_500;
+const TAKEN = new Set(["ENOTEMPTY", "EEXIST"]);
+const LONGEST_PAUSE_MS = 20;
+
+/** Waits until the lock is free, or its holder is dead or silent, and takes it. */
+export async function takeLock(options: LockOptions): Promise<HeldLock> {
+  const { disk, path, clock } = options;
+  const watch = new HolderWatch(options);
+  let prepared = await prepare(options);
+  try {
+    for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
+      const outcome = await moveIn(disk, prepared.directory, path);
+      if (outcome === "taken") return { file: join(path, prepared.name), handle: prepared.handle };
+      if (outcome === "swept") {
+        // Somebody took the prepared directory for a leftover.
+        await closeQuietly(prepared.handle);
+        prepared = await prepare(options);
+      } else if (!(await watch.freed())) {
+        await clock.sleep(pauseMs * (0.5 + systemRandom()));
+      }
+    }
+  } catch (error) {
+    await closeQuietly(prepared.handle);
+    await clearAway(disk, prepared.directory);
+    throw error;
+  }
+}
+
+/** Shows that the holder of a lock lives, until it is ended or the lock is lost. */
+export class SignOfLife {
+  readonly #file: string;
+  readonly #options: Pick<LockOptions, "clock" | "disk">;
+  readonly #onLost: () => void;
+  #isEnded = false;
+  #callOff: () => void = () => {};
+  /** When the rest began that ends with the next sign. */
+  #restsSinceMs = Infinity;
+
+  constructor(
+    { file }: HeldLock,
+    options: Pick<LockOptions, "clock" | "disk">,
+    onLost: () => void = () => {},
+  ) {
+    this.#file = file;
+    this.#options = options;
+    this.#onLost = onLost;
+    this.#rest();
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#callOff();
+  }
+
+  /** To be called by who is awake: it gives the next sign now, if that is not far off. */
+  showEarly(): void {
+    const restedMs = this.#options.clock.monotonic() - this.#restsSinceMs;
+    if (restedMs < SHORTEST_REST_MS) return;
+    this.#callOff();
+    void this.#show();
+  }
+
+  #rest(): void {
+    this.#restsSinceMs = this.#options.clock.monotonic();
+    this.#callOff = wakeAfter(this.#options.clock, SIGN_OF_LIFE_MS, () => void this.#show());
+  }
+
+  async #show(): Promise<void> {
+    const { clock, disk } = this.#options;
+    this.#restsSinceMs = Infinity;
+    try {
+      await disk.utimes(this.#file, clock.now(), clock.now());
+    } catch (error) {
+      // Anything else may pass, and silence is what others judge by.
+      if (errorCode(error) === "ENOENT" && !this.#isEnded) return this.#onLost();
+    }
+    if (!this.#isEnded) this.#rest();
+  }
+}
+
+/** Gives the lock back. */
+export async function releaseLock(disk: Disk, { file, handle }: HeldLock): Promise<void> {
+  await closeQuietly(handle);
+  await removeQuietly(disk, file);
+}
+
+/** Takes one's own file out of a lock. What cannot be removed falls silent, and others remove it then. */
+export async function removeQuietly(disk: Disk, file: string): Promise<void> {
+  try {
+    await disk.unlink(file);
+  } catch {}
+}
+
+/** Removes what processes that died left behind while they prepared to take a lock. */
+export async function sweepPrepared(disk: Disk, directory: string, lock: string): Promise<void> {
+  const prefix = preparedPath(basename(lock), "");
+  for (const name of await disk.readdir(directory)) {
+    const signer = name.startsWith(prefix) ? signerOf(name.slice(prefix.length)) : undefined;
+    if (signer === undefined || lifeOf(signer) === "alive") continue;
+    await disk.rm(join(directory, name), { recursive: true, force: true });
+  }
+}
+
+interface PreparedLock {
+  readonly directory: string;
+  readonly name: string;
+  readonly handle: FileHandle;
+}
+
+function preparedPath(lock: string, name: string): string {
+  return `${lock}-${name}`;
+}
+
+/** A directory of our own with our file in it, ready to become the lock. */
+async function prepare({ disk, path, content }: LockOptions): Promise<PreparedLock> {
+  const name = signedName(randomToken());
+  const directory = preparedPath(path, name);
+  try {
+    await attempt(directory, "create", makeDirectory(disk, directory));
+    const handle = await attempt(directory, "create", makeFile(disk, join(directory, name), content));
+    return { directory, name, handle };
+  } catch (error) {
+    await clearAway(disk, directory);
+    throw error;
+  }
+}
+
+/** What cannot be removed now is swept when this process has ended. */
+async function clearAway(disk: Disk, directory: string): Promise<void> {
+  try {
+    await disk.rm(directory, { recursive: true, force: true });
+  } catch {}
+}
+
+async function makeDirectory(disk: Disk, path: string): Promise<void> {
+  await disk.mkdir(path, 0o700);
+  await disk.chmod(path, 0o700); // whatever the umask
+}
+
+async function makeFile(disk: Disk, path: string, content: string | undefined): Promise<FileHandle> {
+  const handle = await disk.open(path, "wx+", 0o600);
+  try {
+    await handle.chmod(0o600);
+    if (content !== undefined) await handle.writeFile(content);
+    return handle;
+  } catch (error) {
+    await closeQuietly(handle);
+    throw error;
+  }
+}
+
+async function moveIn(disk: Disk, from: string, to: string): Promise<"taken" | "held" | "swept"> {
+  try {
+    await disk.rename(from, to);
+    return "taken";
+  } catch (error) {
+    const code = errorCode(error) ?? "";
+    if (TAKEN.has(code)) return "held";
+    if (code === "ENOENT") return "swept";
+    throw new StateFileError(to, "lock", error);
+  }
+}
+
+/** The last sign of life of a file's owner, and when it was first seen. */
+interface SeenSign {
+  readonly sign: string;
+  readonly seenMs: number;
+}
+
+/** Watches those who hold a lock, and frees it from the dead and the silent. */
+class HolderWatch {
+  readonly #options: LockOptions;
+  /** By file: a holder has two of them for a moment, and one that lost the lock may leave another's beside it. */
+  #seen: ReadonlyMap<string, SeenSign> = new Map();
+
+  constructor(options: LockOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the lock may be free by now. */
+  async freed(): Promise<boolean> {
+    const { path, onHeld } = this.#options;
+    const seen = await attempt(path, "lock", this.#look());
+    const stirring = [...seen.keys()].find((file) => seen.get(file) !== this.#seen.get(file));
+    const isFirst = this.#seen.size === 0;
+    this.#seen = seen;
+    if (stirring !== undefined && !isFirst) await onHeld?.(stirring);
+    return seen.size === 0;
+  }
+
+  /** The signs of those that may be alive; the files of the others are removed. */
+  async #look(): Promise<Map<string, SeenSign>> {
+    const { disk, path, clock } = this.#options;
+    const seen = new Map<string, SeenSign>();
+    for (const name of (await unless(["ENOENT"], disk.readdir(path))) ?? []) {
+      const file = join(path, name);
+      const signer = signerOf(name.split(".", 1)[0] ?? "");
+      const isDead = signer !== undefined && lifeOf(signer) === "dead";
+      const last = isDead ? undefined : await this.#signOf(file);
+      if (last !== undefined && clock.monotonic() - last.seenMs < LONGEST_SILENCE_MS) seen.set(file, last);
+      else await unless(["ENOENT"], disk.unlink(file));
+    }
+    return seen;
+  }
+
+  /** `undefined` when the file is gone. */
+  async #signOf(file: string): Promise<SeenSign | undefined> {
+    const { disk, clock } = this.#options;
+    const stats = await unless(["ENOENT"], disk.lstat(file));
+    if (stats === undefined) return undefined;
+    const sign = `${stats.mtimeMs} ${stats.size}`;
+    const known = this.#seen.get(file);
+    return known?.sign === sign ? known : { sign, seenMs: clock.monotonic() };
+  }
+}

@@ -1,0 +1,98 @@
+/** Ownership of a state directory: one scheduler at a time, and a dead or silent one is replaced within seconds. */
+import { isFields } from "../../../fields.js";
+import { hostname } from "node:os";
+import { dirname } from "node:path";
+import type { Clock } from "../../../clock.js";
+import { isoTimeMs } from "../../../iso-time.js";
+import { attempt, type Disk, unless } from "../disk.js";
+import { openRegular } from "../durable-file.js";
+import { StateLockedError, type StateOwner } from "../../errors.js";
+import { type HeldLock, releaseLock, SignOfLife, sweepPrepared, takeLock } from "./lock-directory.js";
+
+const TAKEN_OVER = "was taken over while this process gave no sign of life";
+
+export class OwnerLock {
+  readonly #disk: Disk;
+  readonly #path: string;
+  readonly #lock: HeldLock;
+  readonly #alive: SignOfLife;
+  #isLost = false;
+
+  private constructor(disk: Disk, path: string, lock: HeldLock, clock: Clock) {
+    this.#disk = disk;
+    this.#path = path;
+    this.#lock = lock;
+    this.#alive = new SignOfLife(lock, { clock, disk }, () => {
+      this.#isLost = true;
+    });
+  }
+
+  /** Throws a StateLockedError that says who holds the lock when its holder gives a sign of life. */
+  static async take(disk: Disk, path: string, clock: Clock): Promise<OwnerLock> {
+    await attempt(path, "list", sweepPrepared(disk, dirname(path), path));
+    const owner = { pid: process.pid, host: hostname(), since: clock.now() };
+    const onHeld = async (file: string): Promise<void> => {
+      throw lockedBy(path, await readOwner(disk, file), "is in use");
+    };
+    const content = `${JSON.stringify(owner)}\n`;
+    const lock = await takeLock({ disk, clock, path, content, onHeld });
+    return new OwnerLock(disk, path, lock, clock);
+  }
+
+  /** As far as is known. */
+  get isHeld(): boolean {
+    return !this.#isLost;
+  }
+
+  /** To be called by who is awake, which saves waking up to show that this process lives. */
+  stir(): void {
+    if (this.isHeld) this.#alive.showEarly();
+  }
+
+  /** Throws a StateLockedError when it is known that another process took this one for dead. */
+  requireHeld(): void {
+    if (this.#isLost) throw lockedBy(this.#path, undefined, TAKEN_OVER);
+  }
+
+  /** Looks whether another process took this one for dead, and throws a StateLockedError if so. */
+  async check(): Promise<void> {
+    const stats = await attempt(this.#path, "stat", unless(["ENOENT"], this.#disk.lstat(this.#lock.file)));
+    if (stats !== undefined) return;
+    const [successor] = (await unless(["ENOENT"], this.#disk.readdir(this.#path))) ?? [];
+    const owner =
+      successor === undefined ? undefined : await readOwner(this.#disk, `${this.#path}/${successor}`);
+    throw lockedBy(this.#path, owner, TAKEN_OVER);
+  }
+
+  async release(): Promise<void> {
+    this.#alive.end();
+    await releaseLock(this.#disk, this.#lock);
+  }
+}
+
+function lockedBy(path: string, owner: StateOwner | undefined, what: string): StateLockedError {
+  const who = owner && `, by process ${owner.pid} on ${owner.host} since ${owner.since.toISOString()}`;
+  const advice = "Stop that one, or use another state directory.";
+  return new StateLockedError(
+    `The state directory ${dirname(path)} ${what}${who ?? ""}. ${advice}`,
+    path,
+    owner,
+  );
+}
+
+async function readOwner(disk: Disk, file: string): Promise<StateOwner | undefined> {
+  const handle = await openRegular(disk, file);
+  if (handle === undefined) return undefined;
+  try {
+    const owner: unknown = JSON.parse(await handle.readFile("utf8"));
+    if (!isFields(owner)) return undefined;
+    const { pid, host, since } = owner;
+    const sinceMs = isoTimeMs(since);
+    if (typeof pid !== "number" || typeof host !== "string" || sinceMs === undefined) return undefined;
+    return { pid, host, since: new Date(sinceMs) };
+  } catch {
+    return undefined;
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * The state file's text: YAML a person can read and edit, in one fixed layout that `strict-reader` reads back.
+ * One agent is one chunk of text, rendered alone, so that a change costs one chunk.
+ */
+import { type Fields, isFields } from "../../../fields.js";
+import { SCHEDULE_KEYS } from "../../schedule-state.js";
+
+/**
+ * Both in a new object. As a spread of both, which would take twenty times as long and give each object a shape of its
+ * own, and unlike an assignment, which would give `__proto__` a meaning.
+ */
+export function mergedFields<First extends object, Second extends object>(
+  first: First,
+  second: Second,
+): First & Second {
+  return Object.hasOwn(second, "__proto__") ? { ...first, ...second } : Object.assign(first, second);
+}
+
+/** An agent as the file has it: its schedules, and all its other keys as they stand. */
+export interface AgentFields<Schedule = Fields> {
+  readonly name: string;
+  readonly other: Fields;
+  readonly schedules: ReadonlyMap<string, Schedule>;
+}
+
+/** Read as text by every YAML version without quotes: a word, an interval, a time. */
+export const PLAIN_TEXT: RegExp =
+  /^(?:[A-Za-z_][\w./-]*|\d+[smhd]|\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))$/;
+/** Words that some YAML version takes for something else than text. */
+export const RESERVED_WORD: RegExp = /^(?:null|true|false|yes|no|on|off|y|n)$/i;
+export const LONGEST_RESERVED: number = "false".length;
+/** Characters that JSON leaves as they are and YAML or a terminal may not. */
+const UNSAFE = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
+
+/** The chunk of one agent. The keys of ours in its schedules must have been checked. */
+export function renderAgent({ name, other, schedules }: AgentFields): string {
+  // Joined once: a text that grows piece by piece leaves more garbage behind.
+  const pieces = ["  ", renderKey(name), ":"];
+  const piecesBefore = pieces.length;
+  pushFields(pieces, other, "\n    ");
+  if (schedules.size > 0) pieces.push("\n    schedules:");
+  for (const [schedule, state] of schedules) {
+    pieces.push("\n      ", renderKey(schedule), ":");
+    pushKnown(pieces, state, SCHEDULE_LINES);
+  }
+  pieces.push(pieces.length === piecesBefore ? `${EMPTY}\n` : "\n");
+  return pieces.join("");
+}
+
+/** The lines of a map, one key each, and a map within a map two spaces further in. */
+export function renderFields(fields: Fields, indent: string): string {
+  const pieces: string[] = [];
+  pushFields(pieces, fields, `\n${indent}`);
+  return pieces.length === 0 ? "" : `${pieces.join("").slice(1)}\n`;
+}
+
+/** How the lines of a map begin whose keys we know. */
+interface KnownLines {
+  readonly indent: string;
+  readonly lines: readonly KnownLine[];
+  readonly keys: ReadonlySet<string>;
+}
+
+interface KnownLine {
+  readonly key: string;
+  /** What stands before its value, if that is on the same line. */
+  readonly start: string;
+  /** Whether what it says never needs quotes, because only times or words from a list have passed the check. */
+  readonly isCertain: boolean;
+  readonly inner: KnownLines | undefined;
+}
+
+const CERTAIN_KEYS: ReadonlySet<string> = new Set([
+  "status",
+  "last_run_at",
+  "last_started_at",
+  "last_completed_at",
+  "next_run_at",
+  "next_run_source",
+  "paused_until",
+  "slot",
+  "source",
+  "claimed_at",
+]);
+const CLAIM_KEYS = ["token", "job_id", "slot", "source", "claimed_at"];
+const CLAIM_LINES = knownLines(CLAIM_KEYS, "\n          ");
+const SCHEDULE_LINES = knownLines(SCHEDULE_KEYS, "\n        ", CLAIM_LINES);
+
+function knownLines(keys: readonly string[], indent: string, claim?: KnownLines): KnownLines {
+  const lines = keys.map((key) => ({
+    key,
+    start: `${indent}${key}: `,
+    isCertain: CERTAIN_KEYS.has(key),
+    inner: key === "claim" ? claim : undefined,
+  }));
+  return { indent, lines, keys: new Set(keys) };
+}
+
+/** What a map holds, after its key: the keys we know in their order, then all others. */
+function pushKnown(pieces: string[], fields: Fields, known: KnownLines): void {
+  const piecesBefore = pieces.length;
+  let count = 0;
+  for (const { key, start, isCertain, inner } of known.lines) {
+    const value = fields[key];
+    if (value === undefined) continue;
+    count++;
+    if (isCertain && typeof value === "string") pieces.push(start, value);
+    else if (inner === undefined || !isFields(value)) pushField(pieces, key, value, known.indent);
+    else {
+      pieces.push(known.indent, key, ":");
+      pushKnown(pieces, value, inner);
+    }
+  }
+  const keys = Object.keys(fields);
+  if (keys.length > count)
+    for (const key of keys) if (!known.keys.has(key)) pushField(pieces, key, fields[key], known.indent);
+  if (pieces.length === piecesBefore) pieces.push(EMPTY);
+}
+
+/** What stands in the place of a map's lines when it has none. */
+const EMPTY = " {}";
+
+function pushFields(pieces: string[], fields: Fields, indent: string): void {
+  for (const key of Object.keys(fields)) pushField(pieces, key, fields[key], indent);
+}
+
+function pushField(pieces: string[], key: string, value: unknown, indent: string): void {
+  if (value === undefined) return;
+  pieces.push(indent, renderKey(key), ":");
+  if (!isFields(value)) {
+    pieces.push(" ", renderInline(value));
+    return;
+  }
+  const piecesBefore = pieces.length;
+  pushFields(pieces, value, `${indent}  `);
+  if (pieces.length === piecesBefore) pieces.push(EMPTY);
+}
+
+/** YAML refuses keys of more than 1024 characters. */
+export const LONGEST_KEY = 1_000;
+/** Escaping makes six characters of one at most. */
+const SURELY_A_KEY = LONGEST_KEY / 10;
+
+/** Whether a key can be written and read back. */
+export function isKey(key: string): boolean {
+  return key.length <= SURELY_A_KEY || renderKey(key).length <= LONGEST_KEY;
+}
+
+function renderKey(key: string): string {
+  return isPlain(key) ? key : renderQuoted(key);
+}
+
+/** A value on one line. */
+export function renderInline(value: unknown): string {
+  if (typeof value === "string") return isPlain(value) ? value : renderQuoted(value);
+  if (typeof value === "number") return renderNumber(value);
+  if (Array.isArray(value)) return `[${Array.from(value, renderFlow).join(", ")}]`;
+  if (isFields(value)) {
+    const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
+    return `{${entries.map(([key, inner]) => `${renderQuoted(key)}: ${renderFlow(inner)}`).join(", ")}}`;
+  }
+  return String(value);
+}
+
+/** Within brackets a comma ends plain text, so all text is quoted there. */
+function renderFlow(value: unknown): string {
+  return typeof value === "string" ? renderQuoted(value) : renderInline(value ?? null);
+}
+
+function isPlain(text: string): boolean {
+  return PLAIN_TEXT.test(text) && (text.length > LONGEST_RESERVED || !RESERVED_WORD.test(text));
+}
+
+/** JSON's notation for text, which YAML shares. */
+function renderQuoted(text: string): string {
+  return JSON.stringify(text).replace(
+    UNSAFE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+function renderNumber(value: number): string {
+  if (Number.isNaN(value)) return ".nan";
+  if (!Number.isFinite(value)) return value > 0 ? ".inf" : "-.inf";
+  if (Object.is(value, -0)) return "-0.0";
+  if (Number.isSafeInteger(value)) return String(value);
+  // Otherwise the last digits of a large one would be rounded to zeros.
+  return Number.isInteger(value) && Math.abs(value) < 1e21 ? String(BigInt(value)) : String(value);
+}

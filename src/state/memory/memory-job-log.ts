@@ -1,0 +1,184 @@
+/** A job log that ends with its process: for tests, and for schedulers that keep no files. */
+import { type Clock, systemClock } from "../../clock.js";
+import { type Random, systemRandom } from "../../random.js";
+import { CappedOutput, type OutputBytes } from "../job-log/capped-output.js";
+import { dayOfJob, drawJobId, idTakenError, MOST_DRAWS, outputTakenError } from "../job-log/job-id.js";
+import {
+  DEFAULT_LIST_LIMIT,
+  DEFAULT_MAX_OUTPUT_BYTES,
+  type JobFilter,
+  type JobLog,
+  type JobOutcomeRecord,
+  type JobOutput,
+  type JobEnd,
+  type JobRecord,
+  type NamedJob,
+  type NamedOutcome,
+  type NewJob,
+} from "../job-log/job-log.js";
+import { instantOr, isWanted, jobRecord, newEnd, newStart } from "../job-log/job-record.js";
+import { retentionLimits } from "../job-log/job-retention.js";
+
+export interface MemoryJobLogOptions {
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+  /** Beyond this many, the oldest that have ended go. @default 10_000 */
+  readonly maxJobs?: number | undefined;
+  /** What is kept of one job's output. @default 1_000_000 */
+  readonly maxOutputBytes?: number | undefined;
+}
+
+interface MemoryOutput {
+  readonly output: CappedOutput;
+  readonly bytes: MemoryOutputBytes;
+}
+
+export class MemoryJobLog implements JobLog {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #maxJobs: number;
+  readonly #maxOutputBytes: number;
+  /** In the order they were started. */
+  readonly #records = new Map<string, JobRecord>();
+  readonly #startedMs = new Map<string, number>();
+  readonly #outputs = new Map<string, MemoryOutput>();
+
+  constructor(options: MemoryJobLogOptions = {}) {
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? systemRandom;
+    this.#maxJobs = retentionLimits(options).maxJobs;
+    this.#maxOutputBytes = options.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES;
+  }
+
+  async start(job: NewJob): Promise<JobRecord> {
+    if (job.id !== undefined) dayOfJob(job.id);
+    const startedAt = instantOr(job.started_at, this.#clock.now());
+    const record = jobRecord(newStart(job, this.#freeId(job, startedAt), startedAt), undefined);
+    this.#open(record);
+    return record;
+  }
+
+  async startAll(jobs: readonly NamedJob[]): Promise<readonly boolean[]> {
+    const records = jobs.map((job) => {
+      dayOfJob(job.id);
+      return jobRecord(newStart(job, job.id, instantOr(job.started_at, this.#clock.now())), undefined);
+    });
+    return records.map((record) => !this.#records.has(record.id) && this.#open(record));
+  }
+
+  async finish(id: string, outcome: JobOutcomeRecord): Promise<boolean> {
+    const [isClosed] = await this.finishAll([{ ...outcome, id }]);
+    return isClosed === true;
+  }
+
+  async finishAll(outcomes: readonly NamedOutcome[]): Promise<readonly boolean[]> {
+    const ends = outcomes.map((outcome) => {
+      dayOfJob(outcome.id);
+      return newEnd(outcome, instantOr(outcome.finished_at, this.#clock.now()));
+    });
+    return ends.map((end, index) => {
+      const outcome = outcomes[index];
+      return outcome !== undefined && this.#close(outcome, end);
+    });
+  }
+
+  async get(id: string): Promise<JobRecord | undefined> {
+    dayOfJob(id);
+    return this.#records.get(id);
+  }
+
+  async list(filter: JobFilter = {}): Promise<readonly JobRecord[]> {
+    const wanted = [...this.#records.values()].filter((record) => isWanted(record, filter));
+    // Reversed first: sorting keeps the order of equals, and of those the later one comes first.
+    const newestFirst = wanted
+      .toReversed()
+      .toSorted((a, b) => (a.started_at === b.started_at ? 0 : a.started_at < b.started_at ? 1 : -1));
+    return newestFirst.slice(0, Math.max(0, filter.limit ?? DEFAULT_LIST_LIMIT));
+  }
+
+  async openOutput(id: string): Promise<JobOutput> {
+    dayOfJob(id);
+    if (this.#outputs.has(id)) throw outputTakenError(id);
+    const bytes = new MemoryOutputBytes();
+    const output = new CappedOutput(bytes, this.#maxOutputBytes);
+    this.#outputs.set(id, { output, bytes });
+    return output;
+  }
+
+  async readOutput(id: string): Promise<string | undefined> {
+    dayOfJob(id);
+    const opened = this.#outputs.get(id);
+    return opened?.output.whenIdle(async () => opened.bytes.text());
+  }
+
+  #open(record: JobRecord): true {
+    this.#records.set(record.id, record);
+    this.#startedMs.set(record.id, this.#clock.monotonic());
+    this.#forgetOldest();
+    return true;
+  }
+
+  #close({ id, duration_ms: givenMs }: NamedOutcome, end: JobEnd): boolean {
+    const record = this.#records.get(id);
+    const startedMs = this.#startedMs.get(id);
+    if (record === undefined || startedMs === undefined) return false;
+    const elapsedMs = Math.round(this.#clock.monotonic() - startedMs);
+    const duration_ms = givenMs === undefined ? elapsedMs : end.duration_ms;
+    const work_item = end.work_item ?? record.work_item;
+    this.#records.set(id, { ...record, ...end, work_item, duration_ms });
+    this.#startedMs.delete(id);
+    return true;
+  }
+
+  #freeId(job: NewJob, startedAt: Date): string {
+    const draws = job.id === undefined ? MOST_DRAWS : 1;
+    let id = "";
+    for (let draw = 0; draw < draws; draw++) {
+      id = job.id ?? drawJobId(startedAt, this.#random);
+      if (!this.#records.has(id)) return id;
+    }
+    throw idTakenError(id, draws);
+  }
+
+  #forgetOldest(): void {
+    for (const id of this.#records.keys()) {
+      if (this.#records.size <= this.#maxJobs) return;
+      if (this.#startedMs.has(id)) continue;
+      this.#records.delete(id);
+      this.#outputs.delete(id);
+    }
+  }
+}
+
+class MemoryOutputBytes implements OutputBytes {
+  #bytes = Buffer.alloc(0);
+  #size = 0;
+
+  text(): string {
+    return this.#bytes.toString("utf8", 0, this.#size);
+  }
+
+  async read(bytes: Uint8Array, position: number): Promise<number> {
+    return this.#bytes.copy(bytes, 0, position, this.#size);
+  }
+
+  async write(bytes: Uint8Array, position: number): Promise<number> {
+    const end = position + bytes.length;
+    if (end > this.#bytes.length) {
+      const larger = Buffer.alloc(Math.max(end, 2 * this.#bytes.length));
+      this.#bytes.copy(larger);
+      this.#bytes = larger;
+    }
+    this.#bytes.set(bytes, position);
+    this.#size = Math.max(this.#size, end);
+    return bytes.length;
+  }
+
+  async truncate(size: number): Promise<void> {
+    this.#size = size;
+  }
+
+  async close(): Promise<void> {
+    this.#bytes = Buffer.from(this.#bytes.subarray(0, this.#size));
+  }
+}

@@ -1,0 +1,97 @@
+/** The store that forgets: for tests, and for fleets whose past does not matter after a restart. */
+import type { Clock } from "../../clock.js";
+import { processLogger } from "../../logger.js";
+import { applyPatch } from "../apply-patch.js";
+import { NO_FIELDS } from "../validate-state.js";
+import { StateError } from "../errors.js";
+import type { JobLog } from "../job-log/job-log.js";
+import { MemoryJobLog } from "./memory-job-log.js";
+import type { ScheduleState, ScheduleStatePatch } from "../schedule-state.js";
+import type { ScheduleKey } from "../store.js";
+import { StoreClock } from "../store-clock.js";
+import type { StateDraft, StateOperation } from "../owner/operations.js";
+import { StoreBase } from "../owner/single-owner-store.js";
+
+export interface MemoryStoreOptions {
+  /** @default that of who opens it, else the system's */
+  readonly clock?: Clock | undefined;
+  /**
+   * How long a claim lasts that is not renewed, in milliseconds.
+   * @default 30_000
+   */
+  readonly leaseMs?: number | undefined;
+}
+
+export class MemoryStore extends StoreBase {
+  readonly jobs: JobLog;
+  readonly #clock: StoreClock;
+  readonly #states = new Map<string, Map<string, Partial<ScheduleState>>>();
+  #isOpen = false;
+
+  constructor({ clock: given, leaseMs }: MemoryStoreOptions = {}) {
+    const clock = new StoreClock(given);
+    super({ clock, leaseMs, logger: processLogger });
+    this.#clock = clock;
+    this.jobs = new MemoryJobLog({ clock });
+  }
+
+  async open(clock?: Clock): Promise<void> {
+    this.#clock.adopt(clock);
+    this.#isOpen = true;
+    await this.recover();
+  }
+
+  async close(): Promise<void> {
+    if (this.#isOpen) await this.free((operation) => this.commit(operation));
+    this.#isOpen = false;
+  }
+
+  protected async refresh(): Promise<void> {}
+
+  protected glance(): boolean {
+    return this.#isOpen;
+  }
+
+  protected known({ agent, schedule }: ScheduleKey): Partial<ScheduleState> {
+    return this.#states.get(agent)?.get(schedule) ?? NO_FIELDS;
+  }
+
+  protected knownSchedules(agent: string): Iterable<readonly [string, Partial<ScheduleState>]> {
+    return this.#states.get(agent) ?? [];
+  }
+
+  protected async commit(operation: StateOperation): Promise<void> {
+    const touched: ScheduleKey[] = [];
+    const draft: StateDraft = {
+      read: (key) => this.known(key),
+      patch: (key, patch) => {
+        touched.push(key);
+        return this.#patch(key, patch);
+      },
+      keys: () => this.#keys(),
+    };
+    operation.apply(draft);
+    this.noteChanges(touched);
+  }
+
+  protected get isOwner(): boolean {
+    return this.#isOpen;
+  }
+
+  protected requireOwner(): void {
+    if (!this.#isOpen)
+      throw new StateError("The store is not open: call open() first.", { code: "STATE_CLOSED" });
+  }
+
+  #patch({ agent, schedule }: ScheduleKey, patch: ScheduleStatePatch): Partial<ScheduleState> {
+    const schedules = this.#states.get(agent) ?? new Map<string, Partial<ScheduleState>>();
+    const state = applyPatch({ ...schedules.get(schedule) }, patch);
+    this.#states.set(agent, schedules.set(schedule, state));
+    return state;
+  }
+
+  *#keys(): Iterable<ScheduleKey> {
+    for (const [agent, schedules] of this.#states)
+      for (const schedule of schedules.keys()) yield { agent, schedule };
+  }
+}

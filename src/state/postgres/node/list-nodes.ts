@@ -1,0 +1,81 @@
+/** The nodes that share a schema, for who looks from outside: who they are, and when each last showed that it lives. */
+import { isoText } from "../../../iso-time.js";
+import type { ScheduleKey } from "../../store.js";
+import { columnText, textOfColumn } from "../rows/column-text.js";
+import type { Statements } from "../connection/database.js";
+import { msOf } from "../rows/state-row.js";
+
+export interface NodeRecord {
+  readonly name: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly startedAt: Date;
+  /** Its last sign of life. */
+  readonly seenAt: Date;
+  /** No sign of life for longer than its leases last: it is gone, cut off, or stopped. */
+  readonly isLate: boolean;
+  /** How many jobs it holds claims for. */
+  readonly claimCount: number;
+}
+
+export interface NodeFilter {
+  /** Only those that may run this schedule, if only by hand. */
+  readonly key?: ScheduleKey | undefined;
+  /** What their signs of life are counted by. @default the database's clock */
+  readonly leaseNow?: string | null | undefined;
+}
+
+/** Whether node n has said of schedule s that it runs it at its times, or starts it by hand. */
+const has = (bits: "schedules" | "by_hand"): string =>
+  `case when s.id < 8 * length(n.${bits})::bigint then get_bit(n.${bits}, s.id) = 1 else false end`;
+
+/** The schedules that are due at a time and that no node runs at their times which gives signs of life. */
+export async function listOrphans(
+  { schema, query }: Statements,
+  now: Date,
+  leaseNow: string | null = null,
+): Promise<readonly ScheduleKey[]> {
+  const rows = await query({
+    text: `select s.agent, s.schedule from ${schema}.schedules s join ${schema}.states t on t.id = s.id
+      where t.token is null and t.due_at <= $1 and not exists (select from ${schema}.nodes n
+        where n.seen_at >= coalesce($2, clock_timestamp()) - n.lease and ${has("schedules")})`,
+    values: [isoText(now), leaseNow],
+  });
+  return rows.map(({ agent, schedule }) => ({
+    agent: textOfColumn(String(agent)),
+    schedule: textOfColumn(String(schedule)),
+  }));
+}
+
+/** In the order of their start. */
+export async function listNodes(
+  { schema, query }: Statements,
+  { key, leaseNow = null }: NodeFilter = {},
+): Promise<readonly NodeRecord[]> {
+  const rows = await query({
+    text: `select n.name, n.host, n.pid, date_part('epoch', n.started_at) * 1000 as started,
+        date_part('epoch', n.seen_at) * 1000 as seen,
+        n.seen_at < coalesce($1, clock_timestamp()) - n.lease as is_late, coalesce(c.claims, 0)::int as claims
+      from ${schema}.nodes n
+      left join (select s.owner, count(*) as claims from ${schema}.states s
+          where s.lease_until is not null and s.id = any(array(select unnest(l.schedules) from ${schema}.leases l))
+          group by s.owner) as c on c.owner = n.id
+      where $2::text is null or exists (select from ${schema}.schedules s where s.agent = $2 and s.schedule = $3
+        and (${has("schedules")} or ${has("by_hand")}))
+      order by n.started_at, n.id`,
+    values: [
+      leaseNow,
+      key === undefined ? null : columnText(key.agent),
+      key === undefined ? null : columnText(key.schedule),
+    ],
+  });
+  return rows.map((row) => ({
+    name: String(row["name"]),
+    host: String(row["host"]),
+    pid: Number(row["pid"]),
+    startedAt: new Date(msOf(row["started"]) ?? 0),
+    seenAt: new Date(msOf(row["seen"]) ?? 0),
+    isLate: row["is_late"] === true,
+    claimCount: Number(row["claims"]),
+  }));
+}

@@ -1,0 +1,178 @@
+/**
+ * A state as the text that its row holds. What nearly every state has is a letter there, and a time a number: the text is
+ * copied when a schedule is claimed and when its job ends. All else stands as it is. Texts are checked when they are read:
+ * others may write to the table too.
+ */
+import { isFields } from "../../../fields.js";
+import { isoTextOfMs, plainTimeDigits } from "../../../iso-time.js";
+import { isScheduleFields, NO_FIELDS, type ScheduleFields } from "../../validate-state.js";
+import { PLAN_SOURCES, SCHEDULE_STATUSES } from "../../schedule-state.js";
+import { DOCUMENT_END } from "./column-text.js";
+
+/** How a key with a letter is written and read; `undefined` for what cannot be, and stands under its own name then. */
+interface ShortKey {
+  readonly letter: string;
+  /** What stands before the value. */
+  readonly prefix: string;
+  write(value: unknown): string | undefined;
+  read(written: unknown): unknown;
+}
+
+const beginning = (letter: string): Pick<ShortKey, "letter" | "prefix"> => ({
+  letter,
+  prefix: `"${letter}":`,
+});
+const wordOf = (letter: string, words: readonly string[]): ShortKey => {
+  const known: ReadonlyMap<unknown, string> = new Map(words.map((word) => [word, `"${word}"`]));
+  return {
+    ...beginning(letter),
+    write: (value) => known.get(value),
+    read: (written) => (known.has(written) ? written : undefined),
+  };
+};
+/** The first and the last moment that four digits of a year can say. */
+const [FIRST_MS, LAST_MS] = [-62_167_219_200_000, 253_402_300_799_999];
+const timeOf = (letter: string): ShortKey => ({
+  ...beginning(letter),
+  write: plainTimeDigits,
+  read: (written) =>
+    typeof written === "number" && written >= FIRST_MS && written <= LAST_MS && Number.isInteger(written)
+      ? isoTextOfMs(written)
+      : undefined,
+});
+const isCount = (value: unknown): value is number =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+const countOf = (letter: string): ShortKey => ({
+  ...beginning(letter),
+  write: (value) => (isCount(value) ? value.toString() : undefined),
+  read: (written) => (isCount(written) ? written : undefined),
+});
+
+const SHORT_KEYS: ReadonlyMap<string, ShortKey> = new Map(
+  Object.entries({
+    status: wordOf("t", SCHEDULE_STATUSES),
+    last_run_at: timeOf("r"),
+    last_started_at: timeOf("s"),
+    last_completed_at: timeOf("c"),
+    next_run_at: timeOf("n"),
+    next_run_source: wordOf("w", PLAN_SOURCES),
+    failure_count: countOf("f"),
+  }),
+);
+const LONG_KEYS: ReadonlyMap<string, readonly [name: string, key: ShortKey]> = new Map(
+  Array.from(SHORT_KEYS, ([name, key]) => [key.letter, [name, key]]),
+);
+/** A state that never started although it ran: both are the start of the latest run, unless somebody wrote otherwise. */
+const NEVER_STARTED = '"s":null';
+
+/** What a row holds of a state. The claim has columns of its own, which say that it is running; who is idle need not say so. */
+export function documentText(state: ScheduleFields): string {
+  const pieces: string[] = [];
+  writeDocument(state, pieces);
+  return pieces.join("");
+}
+
+/** The same, piece by piece: a text that grows leaves more behind than it is long, and thousands are written at once. */
+export function writeDocument(state: ScheduleFields, pieces: string[]): void {
+  const before = pieces.push("{");
+  for (const name of Object.keys(state)) {
+    const value = state[name];
+    const key = SHORT_KEYS.get(name);
+    if (value === undefined || (value === null && key !== undefined) || name === "claim") continue;
+    if (name === "status" && (value === "idle" || (value === "running" && state.claim != null))) continue;
+    if (name === "last_started_at" && value === state.last_run_at) continue;
+    if (pieces.length > before) pieces.push(",");
+    const written = key?.write(value);
+    if (key === undefined || written === undefined)
+      pieces.push(JSON.stringify(name), ":", JSON.stringify(value));
+    else pieces.push(key.prefix, written);
+  }
+  if (state.last_started_at == null && state.last_run_at != null)
+    pieces.push(pieces.length > before ? "," : "", NEVER_STARTED);
+  pieces.push("}");
+}
+
+/** The texts of many states as lines. Those of jobs that end together are mostly the same, and then it is one line for all. */
+export class SharedDocuments {
+  #first: ScheduleFields | undefined;
+  /** How many are told by the one line that there is. */
+  #sharedCount = 0;
+  readonly #pieces: string[] = [];
+
+  add(state: ScheduleFields): void {
+    if (this.#first === undefined) {
+      this.#first = state;
+      this.#sharedCount = 1;
+      writeDocument(state, this.#pieces);
+    } else if (this.#sharedCount > 0 && areSame(this.#first, state)) this.#sharedCount++;
+    else {
+      this.#tellApart();
+      this.#pieces.push("\n");
+      writeDocument(state, this.#pieces);
+    }
+  }
+
+  get lines(): string {
+    return this.#pieces.join("");
+  }
+
+  #tellApart(): void {
+    const line = this.#sharedCount > 1 ? this.lines : "";
+    for (let told = 1; told < this.#sharedCount; told++) this.#pieces.push("\n", line);
+    this.#sharedCount = 0;
+  }
+}
+
+/** Whether both have the same keys and values. What is an object is another, whatever it holds. */
+function areSame(one: ScheduleFields, other: ScheduleFields): boolean {
+  let count = 0;
+  for (const key in one) {
+    if (one[key] !== other[key] || !Object.hasOwn(other, key)) return false;
+    count++;
+  }
+  for (const _ in other) count--;
+  return count === 0;
+}
+
+/** The state that a text stands for. What is none resets this one schedule, and its claim stays fenced by its token. */
+export function documentOf(text: unknown): ScheduleFields {
+  return typeof text === "string" ? stateOf(parsed(text)) : NO_FIELDS;
+}
+
+/** So many documents, told as one text. All are read at once, which takes a fraction of the time that each alone would. */
+export function documentsOf(texts: unknown, count: number): readonly ScheduleFields[] {
+  if (typeof texts !== "string") return [];
+  const all = parsed(`[${texts.replaceAll(DOCUMENT_END, ",")}]`);
+  // One that was damaged, also into two, must not harm its neighbours.
+  const isWhole = Array.isArray(all) && all.length === count;
+  return isWhole ? all.map(stateOf) : texts.split(DOCUMENT_END).map(documentOf);
+}
+
+function stateOf(document: unknown): ScheduleFields {
+  if (!isFields(document)) return NO_FIELDS;
+  const state: Record<string, unknown> = { status: "idle" };
+  let isShort = true;
+  for (const letter of Object.keys(document)) {
+    const [name, key] = LONG_KEYS.get(letter) ?? [];
+    const value = document[letter];
+    if (name === undefined || key === undefined) {
+      isShort = false;
+      // Defined, not assigned: it may be called `__proto__`.
+      Object.defineProperty(state, letter, { value, enumerable: true, writable: true, configurable: true });
+    } else if (value !== null) {
+      state[name] = key.read(value);
+      if (state[name] === undefined) return NO_FIELDS;
+    }
+  }
+  if (!("s" in document) && !("last_started_at" in document) && "last_run_at" in state)
+    state["last_started_at"] = state["last_run_at"];
+  return isShort || isScheduleFields(state) ? state : NO_FIELDS;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,81 @@
+/** Rows as they were read and what operations make of them, before anything is written. */
+import { isDeepStrictEqual } from "node:util";
+import { applyPatch } from "../../apply-patch.js";
+import type { ScheduleFields } from "../../validate-state.js";
+import { ScheduleMap } from "../../schedule-map.js";
+import type { ScheduleState, ScheduleStatePatch } from "../../schedule-state.js";
+import type { StateDraft } from "../../owner/operations.js";
+import type { OutsideChange, ScheduleKey } from "../../store.js";
+import { noRow, type StateRow } from "../rows/state-row.js";
+
+/** A row that is to be written. */
+export interface ChangedRow {
+  readonly row: StateRow;
+  readonly state: ScheduleFields;
+  /** A claim is kept or ended by a change, and never made by one. */
+  readonly keepsClaim: boolean;
+}
+
+/** Rows as they were read. */
+export type RowsByKey = Pick<ScheduleMap<StateRow>, "get">;
+
+export class RowDraft implements StateDraft {
+  readonly #keys: readonly ScheduleKey[];
+  readonly #rows: RowsByKey;
+  /** Those that nobody has read. */
+  readonly #unread = new ScheduleMap<StateRow>();
+  readonly #changed = new Map<StateRow, ScheduleFields>();
+
+  constructor(keys: readonly ScheduleKey[], rows: RowsByKey) {
+    this.#keys = keys;
+    this.#rows = rows;
+  }
+
+  /** The version that was read, which tells whether a row is still the same. */
+  versionOf(key: ScheduleKey): number {
+    return this.#rowOf(key).version;
+  }
+
+  read(key: ScheduleKey): Partial<ScheduleState> {
+    return this.#stateOf(this.#rowOf(key));
+  }
+
+  patch(key: ScheduleKey, patch: ScheduleStatePatch): Partial<ScheduleState> {
+    const row = this.#rowOf(key);
+    const before = this.#stateOf(row);
+    const state = applyPatch(before, patch);
+    if (state !== before) this.#changed.set(row, state);
+    return state;
+  }
+
+  keys(): Iterable<ScheduleKey> {
+    return this.#keys;
+  }
+
+  changed(): ChangedRow[] {
+    return Array.from(this.#changed, ([row, state]) => {
+      const { claim } = row.state;
+      return { row, state, keepsClaim: claim != null && state.claim?.token === claim.token };
+    });
+  }
+
+  #stateOf(row: StateRow): ScheduleFields {
+    return this.#changed.get(row) ?? row.state;
+  }
+
+  #rowOf(key: ScheduleKey): StateRow {
+    const known = this.#rows.get(key) ?? this.#unread.get(key);
+    if (known !== undefined) return known;
+    const row = noRow(key);
+    this.#unread.set(key, row);
+    return row;
+  }
+}
+
+/** Which of the keys `told` a change has touched. */
+export function changeOf({ row, state }: ChangedRow, told: readonly (keyof ScheduleState)[]): OutsideChange {
+  const { agent, schedule } = row;
+  const before: ScheduleFields = row.state;
+  const keys = told.filter((key) => !isDeepStrictEqual(before[key] ?? null, state[key] ?? null));
+  return { agent, schedule, keys };
+}

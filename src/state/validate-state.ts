@@ -1,0 +1,186 @@
+/** Which values a schedule's state may hold; what comes from a file or a caller is checked here before it is trusted. */
+import { type Fields, isFields } from "../fields.js";
+import { quote } from "../errors.js";
+import { isIsoTime } from "../iso-time.js";
+import { isMap, problemOfValue } from "./file/yaml/check-value.js";
+import { invalidState } from "./errors.js";
+import {
+  PLAN_SOURCES,
+  REQUESTED_ACTIONS,
+  SCHEDULE_STATUSES,
+  type ScheduleState,
+  type ScheduleStatePatch,
+} from "./schedule-state.js";
+import type { ScheduleDefinition, ScheduleKey } from "./store.js";
+
+interface Rule {
+  readonly expected: string;
+  holds(value: unknown): boolean;
+}
+
+const text: Rule = { expected: "text", holds: (value) => typeof value === "string" };
+const time: Rule = {
+  expected: 'an ISO time such as "2026-03-01T09:00:00Z"',
+  holds: isIsoTime,
+};
+const count: Rule = {
+  expected: "a whole number from 0",
+  holds: (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0,
+};
+const oneOf = (values: readonly string[]): Rule => ({
+  expected: `one of ${values.join(", ")}`,
+  holds: (value) => typeof value === "string" && values.includes(value),
+});
+const map = (rules: ReadonlyMap<string, Rule>, required: readonly string[]): Rule => ({
+  expected: `a map with ${required.join(", ")}`,
+  holds: (value) =>
+    isFields(value) && problemIn(value, rules) === undefined && required.every((key) => value[key] != null),
+});
+
+const RULES: ReadonlyMap<string, Rule> = new Map(
+  Object.entries({
+    status: oneOf(SCHEDULE_STATUSES),
+    last_run_at: time,
+    last_started_at: time,
+    last_completed_at: time,
+    next_run_at: time,
+    next_run_source: oneOf(PLAN_SOURCES),
+    last_error: text,
+    failure_count: count,
+    missed_count: count,
+    last_missed_at: time,
+    paused_until: time,
+    hint: map(
+      new Map(Object.entries({ interval: text, next_run_at: time, expires_at: time, reason: text })),
+      ["expires_at"],
+    ),
+    request: map(
+      new Map(
+        Object.entries({
+          id: text,
+          action: oneOf(REQUESTED_ACTIONS),
+          job_id: text,
+          expires_at: time,
+          refusal: text,
+        }),
+      ),
+      ["id", "action", "expires_at"],
+    ),
+    request_answer: map(new Map(Object.entries({ id: text, job_id: text, refusal: text })), ["id"]),
+    claim: map(
+      new Map(
+        Object.entries({
+          token: text,
+          job_id: text,
+          slot: time,
+          source: oneOf(PLAN_SOURCES),
+          claimed_at: time,
+        }),
+      ),
+      ["token", "job_id", "slot"],
+    ),
+    interrupted_count: count,
+  } satisfies Record<keyof ScheduleState, Rule>),
+);
+
+/** A sentence about the first value that cannot be; `undefined` when all is well. Unknown keys are not judged. */
+export function problemOf(fields: Fields): string | undefined {
+  return problemIn(fields, RULES);
+}
+
+function problemIn(fields: Fields, rules: ReadonlyMap<string, Rule>): string | undefined {
+  for (const key of Object.keys(fields)) {
+    const value = fields[key];
+    const rule = rules.get(key);
+    if (rule === undefined || value === null || value === undefined || rule.holds(value)) continue;
+    return notExpected(key, value, rule);
+  }
+  return undefined;
+}
+
+function notExpected(key: string, value: unknown, { expected }: Rule): string {
+  return `${key} is ${quote(value)}, expected ${expected}`;
+}
+
+/** A schedule's state as a file has it: a key may be missing, and there may be others. */
+export type ScheduleFields = Fields & Partial<ScheduleState>;
+
+/** The fields of every schedule that has none: one object, because there may be a hundred thousand of them. */
+export const NO_FIELDS: ScheduleFields = Object.freeze({});
+
+/** Whether `fields` can serve as a state; one without a status is idle. */
+export function isScheduleFields(fields: Fields): fields is ScheduleFields {
+  return problemOf(fields) === undefined;
+}
+
+/**
+ * A copy of a caller's patch, which may change while it waits to be written. Throws a StateError that names the key:
+ * a mistake must not reach the file.
+ */
+export function checkedPatch(patch: ScheduleStatePatch): ScheduleStatePatch {
+  const given = requireMap(patch);
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(given)) {
+    const value = given[key];
+    requireChange(key, value);
+    copy[key] = isFields(value) ? structuredClone(value) : value;
+  }
+  return copy;
+}
+
+/** As `checkedPatch`, for what is written at once and needs no copy. */
+export function requirePatch(patch: ScheduleStatePatch): void {
+  const given = requireMap(patch);
+  for (const key in given) if (Object.hasOwn(given, key)) requireChange(key, given[key]);
+}
+
+function requireMap(given: unknown): Fields {
+  if (isMap(given)) return given;
+  throw invalidState(`Invalid state: ${quote(given)} is not a map of keys and values.`);
+}
+
+function requireChange(key: string, value: unknown): void {
+  const problem = problemOfChange(key, value);
+  if (problem !== undefined) throw invalidState(`Invalid state: ${problem}.`);
+}
+
+function problemOfChange(key: string, value: unknown): string | undefined {
+  const rule = RULES.get(key);
+  if (rule === undefined) return `${quote(key)} is no key of a schedule's state`;
+  if (value === null) return key === "status" ? "status cannot be cleared" : undefined;
+  if (value === undefined) return undefined;
+  if (!rule.holds(value)) return notExpected(key, value, rule);
+  return isFields(value) ? problemOfValue(value) : undefined;
+}
+
+/** YAML refuses keys of more than 1024 characters, and escaping makes six of one. */
+export const LONGEST_NAME: number = 128;
+
+export function checkKey({ agent, schedule }: ScheduleKey): void {
+  checkName("agent", agent);
+  checkName("schedule", schedule);
+}
+
+export function checkDefinition(definition: ScheduleDefinition): void {
+  checkKey(definition);
+  const { maxConcurrent = 1 } = definition;
+  if (Number.isSafeInteger(maxConcurrent) && maxConcurrent >= 1) return;
+  throw invalidState(`Invalid maxConcurrent ${quote(maxConcurrent)}: expected a whole number from 1.`);
+}
+
+/** Agents and schedules may have any name that a file can hold and give back. */
+export function checkName(kind: "agent" | "schedule", name: string): void {
+  if (isName(name)) return;
+  throw invalidState(
+    `Invalid ${kind} name ${quote(name)}: expected 1 to ${LONGEST_NAME} characters without half a surrogate pair.`,
+  );
+}
+
+export function isName(name: unknown): name is string {
+  return typeof name === "string" && name !== "" && name.length <= LONGEST_NAME && isWellFormed(name);
+}
+
+/** `isWellFormed` of newer text standards. */
+function isWellFormed(name: string): boolean {
+  return !/\p{Surrogate}/u.test(name);
+}
