@@ -1,6 +1,6 @@
 /** Tasks that must not overlap take turns, in the order in which they asked. */
 
-export class Turns {
+export class AsyncLock {
   /** The last one that was to overlap with nothing. */
   #last: Promise<unknown> = Promise.resolve();
   /** Those that may overlap with each other and came after it, until they have ended. */

@@ -6,7 +6,7 @@ import type { Random } from "../random.js";
 import type { SdkQuery } from "../runner/runtime.js";
 import type { RuntimeRegistry } from "../runner/registry.js";
 import type { StateStore } from "../state/store.js";
-import { SchedulerError } from "./errors.js";
+import { SchedulerError, type SchedulerErrorCode } from "./errors.js";
 import { isJitterPercent } from "./timing/interval.js";
 import type { JobExecution } from "./jobs/execute-job.js";
 import type { TriggerInfo } from "./jobs/job.js";
@@ -82,7 +82,10 @@ export interface SchedulerState {
 export interface TriggerResult {
   readonly success: boolean;
   readonly jobId?: string | undefined;
+  /** What was wrong with the call, in words. */
   readonly error?: string | undefined;
+  /** The same for programs: the code of the error. */
+  readonly code?: SchedulerErrorCode | undefined;
   readonly skipped?: boolean | undefined;
   readonly skipReason?: ScheduleSkipReason | undefined;
 }

@@ -1,7 +1,7 @@
 /** Which schedules there are, by agent: checked once when they are given, with the fleet's defaults filled in. */
 import { quote } from "../errors.js";
 import { isName, LONGEST_NAME } from "../state/validate-state.js";
-import type { ScheduleDefinition, ScheduleKey } from "../state/store.js";
+import type { AgentDefinition, Definitions, ScheduleDefinition, ScheduleKey } from "../state/store.js";
 import { type Agent, type AgentSchedule, capacityOf } from "./agent.js";
 import { SchedulerError } from "./errors.js";
 import { isAutomatic } from "./control/schedule-check.js";
@@ -66,22 +66,18 @@ export class Roster {
       for (const [schedule, error] of refused) yield { agent, schedule, error };
   }
 
-  /** What a store needs to know. */
-  definitions(): ScheduleDefinition[] {
-    const definitions: ScheduleDefinition[] = [];
+  /** The agents and schedules that the store gives claims for. */
+  definitions(): Definitions {
+    const agents: AgentDefinition[] = [];
+    const schedules: ScheduleDefinition[] = [];
     for (const agent of this.#agents.values()) {
       const refused = this.#refused.get(agent.name);
-      const maxConcurrent = capacityOf(agent);
+      agents.push({ agent: agent.name, maxConcurrent: capacityOf(agent) });
       for (const [name, schedule] of Object.entries(agent.schedules ?? {}))
         if (refused?.has(name) !== true)
-          definitions.push({
-            agent: agent.name,
-            schedule: name,
-            maxConcurrent,
-            isAutomatic: isAutomatic(schedule),
-          });
+          schedules.push({ agent: agent.name, schedule: name, isAutomatic: isAutomatic(schedule) });
     }
-    return definitions;
+    return { agents, schedules };
   }
 
   #check(agent: Agent, name: string, schedule: unknown): void {

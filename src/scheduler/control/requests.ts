@@ -59,7 +59,7 @@ export class Requests {
       if (only !== undefined && request.action !== only) return {};
       const isFresh = (isoTimeMs(request.expires_at) ?? 0) > clock.now().getTime();
       if (!isFresh || this.#isForAnother(key, request, state)) return {};
-      if (this.#isShared && request.action === "run" && this.#actions.isFull())
+      if (this.#hasPeers && request.action === "run" && this.#actions.isFull())
         return request.refusal == null ? { request: leftByFull(request) } : {};
       taken = request;
       return { request: null };
@@ -70,7 +70,7 @@ export class Requests {
   /** Whether it is left to another scheduler on the same store: who runs the job, or knows the schedule. */
   #isForAnother(key: ScheduleKey, { action, job_id }: ScheduleRequest, { claim }: ScheduleState): boolean {
     const { roster } = this.#context;
-    if (!this.#isShared) return false;
+    if (!this.#hasPeers) return false;
     if (action !== "cancel") return roster.find(key) === undefined;
     return job_id != null && claim?.job_id === job_id && !this.#actions.hasJob(job_id);
   }
@@ -87,11 +87,11 @@ export class Requests {
     if (started === "stopped") return putBack(request);
     if (started !== "full")
       return answered(typeof started === "string" ? { id, refusal: started } : { id, job_id: started.id });
-    return this.#isShared ? putBack(leftByFull(request)) : answered({ id, refusal: FULL });
+    return this.#hasPeers ? putBack(leftByFull(request)) : answered({ id, refusal: FULL });
   }
 
-  get #isShared(): boolean {
-    return this.#context.store.isShared === true;
+  get #hasPeers(): boolean {
+    return this.#context.store.holdMs !== undefined;
   }
 }
 

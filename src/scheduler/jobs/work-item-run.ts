@@ -46,7 +46,7 @@ export interface WorkRun {
   readonly scheduleName: string;
   readonly signal: AbortSignal;
   /** Tells the job to end. */
-  abort(reason: string): void;
+  stop(cause: "cancelled", reason: string): unknown;
 }
 
 export interface WorkParts {
@@ -94,7 +94,7 @@ export async function runOnWork(
     sources,
     clock,
     logger,
-    onLost: () => run.abort(`${item.id} was not renewed in time: another may have taken it`),
+    onLost: () => run.stop("cancelled", `${item.id} was not renewed in time: another may have taken it`),
   });
   let result: ExecutorResult;
   try {

@@ -1,0 +1,96 @@
+/** How a job ended, and what its record says at its start and at its end. Pure. */
+import { messageOf } from "../../errors.js";
+import { isoText } from "../../iso-time.js";
+import type { EndedJobRecord, JobEndStatus, JobRecord } from "../../state/job-log/job-log.js";
+import type { Claim } from "../../state/store.js";
+import type { WorkItem } from "../../work-sources/work-source.js";
+import type { AgentSchedule, RunResult } from "../agent.js";
+
+/** How a job ended: the one form in which that travels from whatever ran the job to what is written of it. */
+export interface JobResult {
+  readonly status: JobEndStatus;
+  readonly error?: string | undefined;
+  readonly summary?: string | undefined;
+  readonly exitCode?: number | undefined;
+  readonly responseBody?: unknown;
+  readonly workItem?: WorkItem | undefined;
+}
+
+const COMPLETED: JobResult = { status: "completed" };
+
+/** The result that an executor or a host returned; returning nothing is success. */
+export function resultOf(returned: RunResult | void): JobResult {
+  if (returned === undefined) return COMPLETED;
+  const { success, status, error, summary, exitCode, responseBody, workItem } = returned;
+  const isPlain = (summary ?? exitCode ?? responseBody ?? workItem) === undefined;
+  if (success && isPlain) return COMPLETED;
+  const said = { summary, exitCode, responseBody, workItem };
+  if (success) return { ...said, status: "completed" };
+  const isKnown = status === "timeout" || status === "cancelled";
+  return { ...said, status: isKnown ? status : "failed", error: error ?? "the job failed" };
+}
+
+/** A job that throws has failed, unless it was told to stop. */
+export function failureOf(error: unknown, isStopped: boolean): JobResult {
+  return { status: isStopped ? "cancelled" : "failed", error: messageOf(error) };
+}
+
+/** A job that was stopped because its claim could not be renewed has not failed, unless it ended by itself. */
+export function interruptedResult(result: JobResult, reason: string): JobResult {
+  if (result.status === "completed" || result.status === "timeout") return result;
+  return { ...result, status: "interrupted", error: `interrupted: ${reason}` };
+}
+
+export function startRecord(
+  { agent, schedule: name, state, jobId, slot, claimedAt }: Claim,
+  { type, prompt }: AgentSchedule,
+  source: JobRecord["source"],
+): JobRecord {
+  return {
+    id: jobId,
+    agent,
+    schedule: name,
+    trigger: source === "manual" ? "manual" : type,
+    slot: isoText(slot),
+    source,
+    attempt: (state.failure_count ?? 0) + 1,
+    prompt: prompt ?? null,
+    work_item: null,
+    started_at: isoText(claimedAt),
+    status: "running",
+    finished_at: null,
+    duration_ms: null,
+    error: null,
+    summary: null,
+    exit_code: null,
+    response_body: null,
+  };
+}
+
+export function endRecord(
+  job: JobRecord,
+  { status, error, summary, exitCode, responseBody, workItem }: JobResult,
+  finishedAt: Date,
+  durationMs: number,
+): EndedJobRecord {
+  // Key by key: a spread takes several times as long, and a burst has thousands of them.
+  return {
+    id: job.id,
+    agent: job.agent,
+    schedule: job.schedule,
+    trigger: job.trigger,
+    slot: job.slot,
+    source: job.source,
+    attempt: job.attempt,
+    prompt: job.prompt,
+    work_item: workItem ?? job.work_item,
+    started_at: job.started_at,
+    status,
+    finished_at: isoText(finishedAt),
+    duration_ms: Math.round(durationMs),
+    error: error ?? null,
+    summary: summary ?? null,
+    exit_code: exitCode ?? null,
+    response_body: responseBody ?? null,
+  };
+}
