@@ -37,7 +37,14 @@ export {
   type WebhookSchedule,
 } from "./timing/schedule.js";
 export type { PlanSource, ScheduleHint, ScheduleState, ScheduleStatePatch } from "../state/schedule-state.js";
-export type { Agent, AgentInstances, AgentJob as Job, AgentSchedule, ExecutorResult, RunResult } from "./agent.js";
+export type {
+  Agent,
+  AgentInstances,
+  AgentJob as Job,
+  AgentSchedule,
+  ExecutorResult,
+  RunResult,
+} from "./agent.js";
 export type { SchedulerEvent, SchedulerEvents, SchedulerListener } from "./events.js";
 export type { TriggerInfo } from "./jobs/job.js";
 export {

@@ -50,10 +50,7 @@ export class Lifecycle {
   #loop: WakeableLoop | undefined;
   #unsubscribe: () => void = () => {};
 
-  constructor(
-    context: SchedulerContext,
-    { clock, claims, jobs, pass, requests, runPass }: LifecycleParts,
-  ) {
+  constructor(context: SchedulerContext, { clock, claims, jobs, pass, requests, runPass }: LifecycleParts) {
     this.#context = context;
     this.#hostClock = clock;
     this.#claims = claims;

@@ -103,6 +103,11 @@ export interface JobFinish {
   readonly keepsSlot?: boolean | undefined;
   /** The job's final record; absent where no job ran. */
   readonly record?: EndedJobRecord | undefined;
+  /**
+   * Called when the claim has ended and its record is still being written, so that a job log that hangs holds no schedule
+   * up. A store that writes both at once does not call it.
+   */
+  readonly onClaimEnded?: (() => void) | undefined;
 }
 
 export interface FinishResult {

@@ -17,7 +17,7 @@ export type EndedClaim = Exclude<FinishResult["claim"], "failed">;
 export interface ClaimEnd {
   readonly holder: ClaimHolder;
   /** What to write, under the claim that is held now. */
-  finish(): JobFinish;
+  finish(onClaimEnded: () => void): JobFinish;
   /** Called once, when the store has ended the claim. */
   settle(claim: EndedClaim): void;
   /** Called once after `settle`, when the record is written too. */
@@ -44,12 +44,13 @@ export class SlotJobEnd implements ClaimEnd {
     this.#onOver = onOver;
   }
 
-  finish(): JobFinish {
+  finish(onClaimEnded: () => void): JobFinish {
     const { claim, id } = this.holder;
     return {
       claim: claim.jobId === id ? claim : { ...claim, jobId: id },
       change: (state) => this.#change(state),
       record: this.#ending.record,
+      onClaimEnded,
     };
   }
 

@@ -7,13 +7,13 @@ import { StateError, StateLockedError } from "../../state/errors.js";
 import type { FinishResult } from "../../state/store.js";
 import type { HeldClaims } from "../claims/held-claims.js";
 import { nameOf, reportTrouble, type SchedulerContext } from "../context.js";
-import type { ClaimEnd } from "./claim-end.js";
+import type { ClaimEnd, EndedClaim } from "./claim-end.js";
 
 /** An end that the store does not have yet. */
 interface Unwritten {
   readonly end: ClaimEnd;
   /** Set when the claim has ended, and only the record is missing. */
-  claim: "ended" | "superseded" | undefined;
+  claim: EndedClaim | undefined;
   error: unknown;
 }
 
@@ -62,7 +62,6 @@ export class JobCompleter {
     this.#next = [];
     for (let tries = 1, triesLeft = TRIES_AFTER_STOP; ; tries++) {
       left = await this.#write(left);
-      this.#onSettled();
       if (left.length === 0) return;
       // A second try at once costs nothing, and most failures end there.
       if (tries === 1) continue;
@@ -75,7 +74,7 @@ export class JobCompleter {
 
   /** Returns what is still to be written. */
   async #write(unwritten: readonly Unwritten[]): Promise<Unwritten[]> {
-    const finishes = unwritten.map(({ end }) => end.finish());
+    const finishes = unwritten.map((one) => one.end.finish(() => this.#settle(one, "ended")));
     let results: readonly FinishResult[] = [];
     let failure: unknown;
     try {
@@ -101,11 +100,7 @@ export class JobCompleter {
     if (claim === "failed") return false;
     // The job continues under another claim: that one is to be ended.
     if (claim === "superseded" && token !== end.holder.claim.token) return false;
-    if (one.claim === undefined) {
-      one.claim = claim;
-      this.#backlog--;
-      end.settle(claim);
-    }
+    this.#settle(one, claim);
     if (record === "failed") {
       const isRefused = error instanceof StateError && error.code === "INVALID_STATE";
       if (!isRefused) return false;
@@ -114,8 +109,17 @@ export class JobCompleter {
     }
     this.#unwrittenCount--;
     this.#claims.remove(end.holder);
-    end.close(one.claim);
+    end.close(one.claim ?? claim);
     return true;
+  }
+
+  /** Once for each end, as soon as its claim has ended. */
+  #settle(one: Unwritten, claim: EndedClaim): void {
+    if (one.claim !== undefined) return;
+    one.claim = claim;
+    this.#backlog--;
+    one.end.settle(claim);
+    this.#onSettled();
   }
 
   /** The claim stays as it is: its lease ends, or the owner that took the store over ends it. */

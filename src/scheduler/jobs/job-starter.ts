@@ -35,11 +35,7 @@ export class JobStarter {
   #size = 0;
   #startCount = 0;
 
-  constructor(
-    context: SchedulerContext,
-    planner: Planner,
-    { execute, claims, onFreed }: JobStarterOptions,
-  ) {
+  constructor(context: SchedulerContext, planner: Planner, { execute, claims, onFreed }: JobStarterOptions) {
     this.#context = context;
     this.#planner = planner;
     this.#execute = execute;

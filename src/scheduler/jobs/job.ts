@@ -182,7 +182,15 @@ export interface TriggerInfo {
 }
 
 /** A frozen copy: the host cannot change the scheduler's own job through it. */
-export function triggerInfo({ id, agent, schedule, scheduleName, scheduleState, job, signal }: Job): TriggerInfo {
+export function triggerInfo({
+  id,
+  agent,
+  schedule,
+  scheduleName,
+  scheduleState,
+  job,
+  signal,
+}: Job): TriggerInfo {
   return Object.freeze({
     agent,
     schedule: scheduleName,

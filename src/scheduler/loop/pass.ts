@@ -140,7 +140,9 @@ export class Pass {
     if (this.#isBehind) return undefined;
     for (let asked = this.#ask(this.#room); ;) {
       const { claims, skipped, nextDueAt } = this.#withOrders(await asked.due);
-      const next = this.#mayAskOn(claims.length, nextDueAt) ? this.#ask(this.#room - claims.length) : undefined;
+      const next = this.#mayAskOn(claims.length, nextDueAt)
+        ? this.#ask(this.#room - claims.length)
+        : undefined;
       // Starting thousands of jobs takes as long as claiming them: the next claim is sent before.
       if (next !== undefined) await nextTurn();
       this.#jobs.start(claims, asked.askedMs, () => this.#isAccepting);
