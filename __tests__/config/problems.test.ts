@@ -267,7 +267,7 @@ describe("two agents of one name", () => {
     expect(problemOf("agents:\n  - name: a\n  - name: b\n  - name: a\n")).toMatchObject({
       code: "DUPLICATE_NAME",
       line: 4,
-      message: 'Two agents are named "a", the other in line 2: every agent needs a name of its own',
+      message: 'Two agents are named "a", the other in line 2: give each agent a different name',
     });
   });
 });

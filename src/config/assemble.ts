@@ -144,7 +144,7 @@ class Assembly {
     const written = writtenName(tree);
     const { line } = first.source.positionAt(first.start);
     const where = first.source === node.place.source ? `line ${line}` : `${first.source.file}:${line}`;
-    const message = `Two agents are named ${quote(written)}, the other in ${where}: every agent needs a name of its own`;
+    const message = `Two agents are named ${quote(written)}, the other in ${where}: give each agent a different name`;
     const path = ["agents", index, "name"];
     this.#list.add({ code: "DUPLICATE_NAME", message, path, place: node.place, given: quote(written) });
   }

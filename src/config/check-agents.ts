@@ -31,7 +31,7 @@ export function checkAgents(agents: unknown, host: HostKeys = {}): asserts agent
     const first = name === undefined ? undefined : firsts.get(name);
     if (name !== undefined && first === undefined) firsts.set(name, index);
     if (first === undefined) continue;
-    const message = `Two agents are named ${quote(name)}, the other is agents[${first}]: every agent needs a name of its own`;
+    const message = `Two agents are named ${quote(name)}, the other is agents[${first}]: give each agent a different name`;
     list.add({ code: "DUPLICATE_NAME", message, path: [...path, "name"], given: quote(name) });
   }
   if (!list.isEmpty) throw new ConfigError(list.problems((index) => nameOf(agents[index])));

@@ -12,7 +12,7 @@ export interface Agent {
   readonly instances?: AgentInstances | undefined;
   /** Runs a job in this process; it fails when this throws or rejects. */
   readonly run?: ((job: AgentJob) => unknown) | undefined;
-  /** Another way to run its jobs: a command, a web server, an agent SDK. */
+  /** How its jobs run where it has no `run`: a command, a web server, an agent SDK. */
   readonly runtime?: RuntimeConfiguration | undefined;
   /** How long a job may take: milliseconds, or text such as "5m". @default for ever */
   readonly timeout?: number | string | undefined;

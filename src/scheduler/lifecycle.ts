@@ -71,7 +71,7 @@ export class Lifecycle {
     });
   }
 
-  /** Makes the loop run another pass, also when one is under way. */
+  /** Makes the loop run a pass at once, or right after the one under way. */
   wake(): void {
     this.#loop?.wake();
   }

@@ -29,11 +29,11 @@ export interface SchedulerOptions {
   readonly checkInterval?: number | undefined;
   /** @default the console, without what is for debugging */
   readonly logger?: Logger | undefined;
-  /** Runs the job in the place of the agent's own runtime. It fails when this throws or rejects. */
+  /** Runs the job instead of the agent's own runtime. The job fails when it throws or rejects. */
   readonly onTrigger?: ((info: TriggerInfo) => unknown) | undefined;
   /** Called after each pass. */
   readonly onTick?: ((state: SchedulerState) => unknown) | undefined;
-  /** Runs all jobs, in the place of each agent's own runtime. */
+  /** Runs all jobs, instead of each agent's own runtime. */
   readonly jobExecutor?: JobExecution | undefined;
   /** Where work items come from. @default a WorkSourceManager */
   readonly workSourceManager?: WorkSources | undefined;

@@ -28,14 +28,14 @@ export class Roster {
   /** By agent, then by schedule. */
   readonly #refused = new Map<string, Map<string, Error>>();
 
-  /** Throws for what is no list of agents; a schedule that cannot be is left out and kept as a problem. */
+  /** Throws when `agents` is not a list of agents. An invalid schedule is left out and kept as a problem. */
   constructor(agents: readonly Agent[], defaults: FleetDefaults = {}) {
     if (!Array.isArray(agents)) throw invalid(`Invalid agents ${quote(agents)}: expected an array of agents`);
     this.#defaults = defaults;
     for (const agent of agents) {
       checkAgent(agent);
       if (this.#agents.has(agent.name))
-        throw invalid(`Two agents are named ${quote(agent.name)}: every agent needs a name of its own`);
+        throw invalid(`Two agents are named ${quote(agent.name)}: give each agent a different name`);
       this.#agents.set(agent.name, agent);
       for (const [name, schedule] of Object.entries(agent.schedules ?? {}))
         this.#check(agent, name, schedule);

@@ -110,18 +110,18 @@ export class Scheduler implements AsyncDisposable {
 
   /**
    * Starts nothing from the moment it is called, and resolves when running jobs have ended and all is recorded. Rejects
-   * with SchedulerShutdownError when that takes longer than `timeout`; jobs that are still running have been told to end.
+   * with SchedulerShutdownError when that takes longer than `timeout`; jobs that are still running are being cancelled.
    */
   stop(options: StopOptions = {}): Promise<void> {
     return this.#lifecycle.stop(options);
   }
 
-  /** Leaving a scope does not wait for jobs: they are told to end, and their results are still recorded. */
+  /** Leaving a scope does not wait for jobs: they are cancelled, and their results are still recorded. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop({ waitForJobs: false });
   }
 
-  /** Takes effect at the next pass. Jobs that run go on, also those of agents that are gone. */
+  /** Takes effect at the next pass. Running jobs go on, including the jobs of agents that were removed. */
   setAgents(agents: readonly Agent[]): void {
     this.#requireRunning();
     this.#pass.setRoster(this.#roster(agents));
@@ -229,7 +229,7 @@ export class Scheduler implements AsyncDisposable {
   }
 
   async #giveUp(): Promise<void> {
-    this.#jobs.cancelAll("Another scheduler has taken over");
+    this.#jobs.cancelAll("A different scheduler has taken over");
     try {
       await this.stop({ waitForJobs: false });
     } catch (error) {
@@ -255,7 +255,7 @@ export class Scheduler implements AsyncDisposable {
     this.#lifecycle.wake();
   }
 
-  /** The schedule of this name, or the agent's first; throws what speaks against it. */
+  /** The schedule of this name, or the agent's first. Throws when it is unknown or was refused. */
   #find(agent: string, schedule: string | undefined): ScheduleKey {
     const { roster } = this.#context;
     const [first = ""] = Object.keys(roster.agents.get(agent)?.schedules ?? {});

@@ -6,7 +6,7 @@ import type { Claim } from "../../state/store.js";
 import type { SchedulerContext } from "../context.js";
 import { LeaseGuard } from "./lease-guard.js";
 
-/** What runs or drops a claimed slot. A job may continue under another claim than the one it began with. */
+/** What runs or drops a claimed slot. A job may continue under a newer claim than the one it began with. */
 export interface ClaimHolder {
   readonly claim: Claim;
   /** Tells a job to end because it has lost its claim, or may lose it soon. `false` when it need not be told. */
@@ -79,7 +79,7 @@ export class HeldClaims {
     for (const [index, { holder, claim }] of renewals.entries()) {
       if (!this.#heldSince.has(holder) || holder.claim !== claim) continue;
       if (areHeld[index] === true) this.#heldSince.set(holder, startedMs);
-      else holder.stop?.("superseded", "Another node has taken over: the claim was not renewed in time");
+      else holder.stop?.("superseded", "The claim was not renewed in time, and its slot was claimed again");
     }
   }
 }

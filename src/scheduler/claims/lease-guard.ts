@@ -1,5 +1,5 @@
 /**
- * Stops jobs whose claims cannot be renewed before another node may claim their slots. It renews by a timer of its own:
+ * Stops jobs whose claims cannot be renewed, before a different node may claim their slots. It renews by a timer of its own:
  * a pass may take long, or hang in the store.
  */
 import { wakeAfter } from "../../clock.js";

@@ -1,6 +1,6 @@
 /**
- * Writes the ends of claims: those that come at the same time in one call, and again what the store could not write.
- * Its calls may be repeated, so it only has to know which of them have not come back as written.
+ * Writes the ends of claims: ends that come at the same time in one call, and a failed one again until it is written.
+ * The store's call may be repeated, so all that has to be known is which ends have not come back as written.
  */
 import { messageOf } from "../../errors.js";
 import { StateError, StateLockedError } from "../../state/errors.js";
@@ -98,7 +98,7 @@ export class JobCompleter {
     one.error = error;
     if (error instanceof StateLockedError) return this.#abandon(one);
     if (claim === "failed") return false;
-    // The job continues under another claim: that one is to be ended.
+    // The job has continued under a newer claim, which is to be ended.
     if (claim === "superseded" && token !== end.holder.claim.token) return false;
     this.#settle(one, claim);
     if (record === "failed") {

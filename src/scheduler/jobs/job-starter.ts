@@ -77,8 +77,8 @@ export class JobStarter {
   }
 
   /**
-   * Starts the jobs of these claims, which the store was asked for at `askedMs` on the monotonic clock, for as long as
-   * `mayStart`: one of the jobs may be what stops the scheduler. All jobs start before anything is written about them.
+   * Starts the jobs of `claims`, as long as `mayStart`: a job may stop the scheduler. All start before anything is
+   * written about them. `askedMs`: when the store was asked for the claims, on the monotonic clock.
    */
   start(claims: readonly Claim[], askedMs: number, mayStart: () => boolean): Job[] {
     const started: Job[] = [];
@@ -112,7 +112,7 @@ export class JobStarter {
     const job = this.#jobs.get(claim);
     if (job?.continueUnder(claim) !== true) return false;
     this.#context.log.warn(
-      `The claim of ${job.id} of ${nameOf(claim)} was not renewed in time: the job continues under another claim.`,
+      `The claim of ${job.id} of ${nameOf(claim)} was not renewed in time: the job continues under a newer claim.`,
     );
     this.#claims.add(job, askedMs);
     return true;

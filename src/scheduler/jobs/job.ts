@@ -25,7 +25,7 @@ export const NEXT_PHASES: Readonly<Record<JobPhase, readonly JobPhase[]>> = {
   abandoned: [],
 };
 
-/** `cancelled`: by a caller, or a stop. `superseded`: another claim has its slot. `unrenewed`: its claim may soon expire. */
+/** `cancelled`: by a caller, or a stop. `superseded`: its slot was claimed again. `unrenewed`: its claim may soon expire. */
 export type JobStopCause = "cancelled" | "superseded" | "unrenewed";
 
 /** What a job ended with, and when. */
@@ -116,7 +116,7 @@ export class Job implements ClaimHolder {
   /** Tells the job to end. `false` when it has ended, or was told before. */
   stop(cause: JobStopCause, reason: string): boolean {
     if (!this.isRunning) return false;
-    // Also when it was told to stop before: it must not go on under another claim.
+    // Also when it was told to stop before: it must not continue under a newer claim.
     if (cause === "superseded") this.#isSuperseded = true;
     if (this.#phase === "stopping") return false;
     this.#enter("stopping");
@@ -146,8 +146,8 @@ export class Job implements ClaimHolder {
   }
 
   /**
-   * Continues under another claim, when the store was out of reach for so long that it gave the schedule out again.
-   * `false` when `claim` is for a job of its own: this one was superseded, its claim has ended, or the slot is a later one.
+   * Continues under a newer claim, when the store was out of reach for so long that the schedule was claimed again.
+   * `false` when `claim` needs a new job: this one was superseded, its claim has ended, or the slot is a later one.
    */
   continueUnder(claim: Claim): boolean {
     const isSameSlot = claim.slot.getTime() === this.#claim.slot.getTime();

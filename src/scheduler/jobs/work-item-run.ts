@@ -1,6 +1,6 @@
 /**
- * A run on a work item: taken from its source, kept while the job runs, and told there what came of it.
- * A source that cannot be told fails no job; an item whose run broke goes back, for anybody to take.
+ * A run on a work item: claimed from its source, renewed while the job runs, and reported when it has ended.
+ * A report that fails does not fail the job; an item whose run broke is released.
  */
 import { type Clock, wakeAfter } from "../../clock.js";
 import { messageOf } from "../../errors.js";
@@ -9,7 +9,7 @@ import type { WorkItem, WorkOutcome } from "../../work-sources/work-source.js";
 import type { Agent, ExecutorResult, RunResult } from "../agent.js";
 import { nameOf } from "../context.js";
 
-/** Where work comes from: a WorkSourceManager, or whatever a host puts in its place. */
+/** Where work comes from: a WorkSourceManager, or the host's own. */
 export interface WorkSources {
   getNextWorkItem(
     agent: Agent,
@@ -17,18 +17,18 @@ export interface WorkSources {
   ): Promise<NextItem>;
   /** `false` when the item was no longer held. */
   reportOutcome(id: string, outcome: WorkOutcome, holder: ItemHolder): Promise<unknown>;
-  /** Gives an item back whose run broke; `false` when it was no longer held. */
+  /** Releases an item whose run broke; `false` when it was no longer held. */
   releaseWorkItem?(
     id: string,
     options: ItemHolder & { readonly reason: string; readonly addComment?: boolean | undefined },
   ): Promise<unknown>;
-  /** Keeps an item from being taken by others; `false` when it was. */
+  /** Renews the claim on an item; `false` when it was lost. */
   renewWorkItem?(id: string, holder: ItemHolder): Promise<boolean>;
 }
 
 export interface NextItem {
   readonly item: WorkItem | null | undefined;
-  /** There was work, but others were faster. */
+  /** There was work, but every item was claimed elsewhere first. */
   readonly isLost?: boolean | undefined;
   /** Names the claim on the item. */
   readonly claim?: string | undefined;
@@ -63,7 +63,7 @@ export const NO_WORK: RunResult = {
   processedWorkItem: false,
 };
 
-/** Throws what `execute` throws, after the item was given back. */
+/** Throws what `execute` throws, after releasing the item. */
 export async function runOnWork(
   run: WorkRun,
   workSource: unknown,
@@ -75,12 +75,12 @@ export async function runOnWork(
   const next = await sources.getNextWorkItem(agent, { workSource, signal });
   const { item, claim } = next;
   if (item === null || item === undefined) {
-    if (next.isLost === true) logger.warn(`There was work for ${name}, but others were faster to claim it.`);
+    if (next.isLost === true) logger.warn(`There was work for ${name}, but it was claimed elsewhere first.`);
     return NO_WORK;
   }
   const holder: ItemHolder = { agent, claim };
   logger.info(`Claimed ${item.id} for ${name}: ${item.title}`);
-  const notHeld = `${item.id} is no longer held by ${name}: what came of it is not told to its source.`;
+  const notHeld = `${item.id} is no longer held by ${name}: its outcome is not reported to its source.`;
   const giveBack = async (reason: string): Promise<void> => {
     try {
       const isHeld = await sources.releaseWorkItem?.(item.id, { ...holder, reason });
@@ -94,7 +94,8 @@ export async function runOnWork(
     sources,
     clock,
     logger,
-    onLost: () => run.stop("cancelled", `${item.id} was not renewed in time: another may have taken it`),
+    onLost: () =>
+      run.stop("cancelled", `${item.id} was not renewed in time, and may have been claimed again`),
   });
   let result: ExecutorResult;
   try {
@@ -124,7 +125,7 @@ function outcomeOf({ success, summary = "Job completed", error }: ExecutorResult
 
 const nothing = (): void => {};
 
-/** Renews the claim on an item until it is called off, or lost. */
+/** Renews the claim on an item until the returned function is called, or the claim is lost. */
 function keepRenewing(
   { id }: WorkItem,
   { renewEveryMs }: NextItem,
@@ -138,7 +139,7 @@ function keepRenewing(
     try {
       const isHeld = await sources.renewWorkItem?.(id, holder);
       if (isHeld === false && !isOver) {
-        logger.warn(`${id} was not renewed in time: another may have taken it, so the job is told to end.`);
+        logger.warn(`${id} was not renewed in time and may have been claimed again: its job is cancelled.`);
         onLost();
         return;
       }

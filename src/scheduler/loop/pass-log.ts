@@ -7,7 +7,7 @@ import type { Pass } from "./pass.js";
 export interface PassListeners {
   /** Called after each pass. May throw or reject. */
   readonly onPassed: (() => unknown) | undefined;
-  /** Called when another scheduler owns the state: nothing that is done from then on would count. */
+  /** Called when a different scheduler has taken the state over, so that no write from here counts. */
   readonly onTakenOver: () => void;
 }
 

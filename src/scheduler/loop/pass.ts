@@ -87,7 +87,7 @@ export class Pass {
     const roster = this.#nextRoster;
     if (roster === undefined) return;
     await this.#lock.take(() => this.#planner.adopt(roster));
-    // Another roster may have been set meanwhile.
+    // A newer roster may have been set meanwhile.
     if (this.#nextRoster === roster) this.#nextRoster = undefined;
   }
 

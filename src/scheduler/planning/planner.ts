@@ -33,7 +33,7 @@ export class Planner {
   readonly #context: SchedulerContext;
   readonly #writes: PlanWrites;
   readonly #removed = new RemovedSchedules();
-  /** The schedules whose times belong to another node. */
+  /** The schedules that a different node plans. */
   #plannedElsewhere = new ScheduleMap<true>();
   readonly #hasJob: (key: ScheduleKey) => boolean;
 

@@ -24,7 +24,7 @@ export interface PlanningInput {
   readonly schedule: Schedule | undefined;
   readonly state: Partial<ScheduleState>;
   readonly random: Random;
-  /** Whether this scheduler plans the schedule. `false`: another node does, and the plan in the state stays. */
+  /** Whether this scheduler plans the schedule. `false`: a different node does, and the plan in the state stays. */
   readonly isPlannedHere?: boolean | undefined;
 }
 
@@ -113,7 +113,7 @@ export function planPatch(plan: Plan | undefined): ScheduleStatePatch {
   return withPlan({}, plan);
 }
 
-/** Assigned, not spread: spreading would give each object a shape of its own, which costs a burst of jobs dearly. */
+/** Assigned, not spread: with a spread each object would get its own hidden class, which is slow in a burst of jobs. */
 function withPlan(changes: ScheduleStatePatch, plan: Plan | undefined): ScheduleStatePatch {
   const next_run_at = plan === undefined ? null : isoText(plan.nextRunAt);
   return Object.assign({}, changes, { next_run_at, next_run_source: plan?.source ?? null });
