@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../src/clock.js";
 import { JobRunner } from "../../src/runner/job-runner.js";
-import type { JobRequest } from "../../src/runner/running-job.js";
+import type { JobRequest } from "../../src/runner/job-context.js";
 import type { RunnableAgent, RuntimeJob } from "../../src/runner/runtime.js";
 import { loggerInto } from "./scene.js";
 

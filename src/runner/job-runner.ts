@@ -7,10 +7,10 @@ import { guarded, type Logger, processLogger } from "../logger.js";
 import type { JobOutput } from "../state/job-log/job-log.js";
 import { timeoutMs } from "./configuration.js";
 import { functionRuntime } from "./runtimes/function-runtime.js";
-import { endingOf } from "./job-ending.js";
+import { endingOf } from "./job-limits.js";
 import { isPromiseLike } from "./promise-like.js";
 import { type Ending, resultOf, type RunnerResult, SUCCESS, type StopCause } from "./result.js";
-import { type JobRequest, type JobSetting, RunningJob } from "./running-job.js";
+import { type JobRequest, type JobSetting, RunningJob } from "./job-context.js";
 import type { RunnableAgent, Runtime, RuntimeContext, SdkQuery } from "./runtime.js";
 import { RuntimeRegistry } from "./registry.js";
 

@@ -1,5 +1,5 @@
 /** A job that has been started and not yet recorded as ended. As little as possible is made of it before it runs. */
-import type { JobRequest } from "../../runner/running-job.js";
+import type { JobRequest } from "../../runner/job-context.js";
 import type { EndedJobRecord, JobRecord } from "../../state/job-log/job-log.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import type { Claim } from "../../state/store.js";
