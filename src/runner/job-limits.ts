@@ -1,54 +1,55 @@
-/**
- * Waits for a job that has been started, within its limits: it is told to end when its time is up or somebody cancels
- * it, and given up when it has not ended after the grace.
- */
+/** Waits for a running job within its limits: stops it at its timeout or when it is cancelled, and abandons it after the grace. */
 import { type Clock, wakeAfter } from "../clock.js";
-import type { Ending, StopCause } from "./result.js";
+import { cancelStop, checkedResult, type JobStop, thrownResult, timeoutStop } from "./result.js";
+import type { RuntimeResult } from "./runtime.js";
 
 export interface JobLimits {
   readonly clock: Clock;
-  /** What is left of the time the job may take. */
-  readonly leftMs: number | undefined;
+  /** How long the job may take. */
   readonly timeoutMs: number | undefined;
-  /** How long it has to end after it was told to. `Infinity`: it is never given up. */
+  /** How much of that is left. */
+  readonly leftMs: number;
+  /** How long the job may take to end after its timeout. `Infinity`: the runner never abandons it. */
   readonly graceMs: number;
-  /** The same, for one that was cancelled: its time limit still holds. */
+  /** How long the job may take to end after it was cancelled. Its timeout still holds. */
   readonly cancelGraceMs: number;
   /** Cancels the job. */
   readonly signal: AbortSignal | undefined;
   /** Tells the job to end. */
   abort(reason: unknown): void;
-  /** Hears that a job has ended which had been given up. */
-  onLate(): void;
+  /** Called when an abandoned job ends after all. */
+  onLate(lateMs: number): void;
 }
 
-export interface JobEnding {
-  readonly ending: Ending;
-  readonly stop: StopCause | undefined;
+/** What the runtime said, or nothing when the runner abandoned the job; and why the runner stopped it, if it did. */
+export interface LimitedRun {
+  readonly said: RuntimeResult | undefined;
+  readonly stop: JobStop | undefined;
 }
 
-/** Never rejects, and listens to nothing any more when it has resolved. */
-export function endingOf(answer: PromiseLike<unknown>, limits: JobLimits): Promise<JobEnding> {
-  const { clock, leftMs, timeoutMs, signal } = limits;
+/** Never rejects, and removes its listener and its timer before it resolves. */
+export function runWithin(running: PromiseLike<unknown>, limits: JobLimits): Promise<LimitedRun> {
+  const { clock, timeoutMs, signal } = limits;
   return new Promise((resolve) => {
-    let stop: StopCause | undefined;
-    let isOver = false;
-    let callOff: (() => void) | undefined;
-    const end = (ending: Ending): void => {
-      if (isOver) {
-        limits.onLate();
-        return;
-      }
-      isOver = true;
-      callOff?.();
+    let stop: JobStop | undefined;
+    let endedMs: number | undefined;
+    let cancelTimer: (() => void) | undefined;
+    const end = (run: LimitedRun): void => {
+      endedMs = clock.monotonic();
+      cancelTimer?.();
       signal?.removeEventListener("abort", cancel);
-      resolve({ ending, stop });
+      resolve(run);
     };
-    const tellToEnd = (cause: StopCause, graceMs: number, reason: unknown): void => {
-      if (isOver) return;
+    const settle = (said: RuntimeResult): void => {
+      if (endedMs === undefined) end({ said, stop });
+      else limits.onLate(Math.round(clock.monotonic() - endedMs));
+    };
+    const tellToEnd = (cause: JobStop, graceMs: number, reason: unknown): void => {
+      const first = stop ?? cause;
       if (graceMs < Infinity) {
-        callOff?.();
-        callOff = wakeAfter(clock, graceMs, () => end({ how: "abandoned", graceMs }));
+        cancelTimer?.();
+        const abandon = (): void => end({ said: undefined, stop: { ...first, abandonedAfterMs: graceMs } });
+        cancelTimer = wakeAfter(clock, graceMs, abandon);
       }
       if (stop !== undefined) return;
       stop = cause;
@@ -56,22 +57,19 @@ export function endingOf(answer: PromiseLike<unknown>, limits: JobLimits): Promi
     };
     const cancel = (): void => {
       const { reason }: { readonly reason?: unknown } = signal ?? {};
-      tellToEnd({ status: "cancelled", reason }, limits.cancelGraceMs, reason);
+      tellToEnd(cancelStop(reason), limits.cancelGraceMs, reason);
     };
-    if (leftMs !== undefined && timeoutMs !== undefined)
-      callOff = wakeAfter(clock, leftMs, () =>
-        tellToEnd(
-          { status: "timeout", timeoutMs },
-          limits.graceMs,
-          new DOMException(`Timed out after ${timeoutMs} ms`, "TimeoutError"),
-        ),
-      );
+    if (timeoutMs !== undefined)
+      cancelTimer = wakeAfter(clock, limits.leftMs, () => {
+        const cause = timeoutStop(timeoutMs);
+        tellToEnd(cause, limits.graceMs, new DOMException(cause.message, "TimeoutError"));
+      });
     if (signal?.aborted === true) cancel();
     else signal?.addEventListener("abort", cancel);
-    // Through a promise of our own: what calls back twice, or throws while it is listened to, is heard once.
-    Promise.resolve(answer).then(
-      (value) => end({ how: "answered", answer: value }),
-      (error: unknown) => end({ how: "threw", error }),
+    // Promise.resolve settles once, also for a thenable that calls back twice or throws.
+    Promise.resolve(running).then(
+      (returned) => settle(checkedResult(returned)),
+      (error: unknown) => settle(thrownResult(error)),
     );
   });
 }

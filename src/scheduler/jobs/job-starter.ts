@@ -36,6 +36,8 @@ export class JobDesk {
   readonly #records: JobRecords;
   readonly #ended: EndedJobs;
   readonly #onFreed: () => void;
+  /** Jobs that have ended since the last microtask. */
+  readonly #pending: JobEnd[] = [];
   #startCount = 0;
   #size = 0;
   #unrecordedCount = 0;
@@ -187,12 +189,21 @@ export class JobDesk {
 
   async #runOn(job: RunningJob, result: PromiseLike<RunResult | void>): Promise<void> {
     let outcome: RunOutcome;
+    let ranMs: number | undefined;
     try {
-      outcome = this.#outcomeOf(job, await result);
+      const ended = await result;
+      outcome = this.#outcomeOf(job, ended);
+      // The runner measured it before the jobs that started together with this one ended; not with its work item.
+      if (ended?.workItem === undefined) ranMs = ended?.durationMs;
     } catch (error) {
       outcome = failureOf(error, job.isAborted);
     }
-    this.#end([{ job, outcome, finishedMs: this.#context.clock.monotonic() }]);
+    const finishedMs = ranMs === undefined ? this.#context.clock.monotonic() : job.startedMs + ranMs;
+    this.#pending.push({ job, outcome, finishedMs });
+    if (this.#pending.length > 1) return;
+    // Jobs that started together mostly end in the same turn: one call ends them all.
+    await Promise.resolve();
+    this.#end(this.#pending.splice(0));
   }
 
   /** The job has come to its end, which may still say that it failed. */
