@@ -4,7 +4,7 @@
  */
 import { nextTurn } from "../../clock.js";
 import type { ClaimRefusal, DueSlots, OutsideChange, ScheduleKey } from "../../state/store.js";
-import { Turns } from "../../async-lock.js";
+import { AsyncLock } from "../../async-lock.js";
 import type { ClaimKeeper } from "../claims/held-claims.js";
 import type { JobDesk } from "../jobs/job-starter.js";
 import type { Planner } from "../planning/planner.js";
@@ -45,7 +45,7 @@ export class Checker {
   readonly #jobs: JobDesk;
   readonly #claims: ClaimKeeper;
   readonly #maxConcurrent: number;
-  readonly #turns = new Turns();
+  readonly #turns = new AsyncLock();
   #nextRoster: Roster | undefined;
   #outside: OutsideChange[] = [];
   #isAccepting = false;
