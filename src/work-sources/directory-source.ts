@@ -8,7 +8,7 @@ import { messageOf, quote } from "../errors.js";
 import type { Logger } from "../logger.js";
 import { randomToken } from "../random.js";
 import { type Disk, nodeDisk, unless } from "../state/file/disk.js";
-import { Turns } from "../async-lock.js";
+import { AsyncLock } from "../async-lock.js";
 import {
   type ClaimedName,
   claimedName,
@@ -44,7 +44,7 @@ interface HeldFile {
   claimed: ClaimedName;
   hasEnded: boolean;
   /** A renewal gives the file another name: nothing else may look for it meanwhile. */
-  readonly turns: Turns;
+  readonly turns: AsyncLock;
 }
 
 /** How long a file may take on its way back; after that somebody else sees to it. */
@@ -159,7 +159,7 @@ export class DirectorySource implements WorkSourceAdapter {
       await this.#folder.move(this.#working(claimed), "ready", name);
       return { isClaimed: false, reason: "gone" };
     }
-    this.#held.set(name, { claimed, hasEnded: false, turns: new Turns() });
+    this.#held.set(name, { claimed, hasEnded: false, turns: new AsyncLock() });
     return { isClaimed: true, item, expiresAt: new Date(claimed.expiresMs) };
   }
 

@@ -1,20 +1,10 @@
-/** How a job ended, and what its record says at its start and at its end. Pure. */
+/** The result of a job from what its executor returned or threw, and its record at its start and at its end. Pure. */
 import { messageOf } from "../../errors.js";
 import { isoText } from "../../iso-time.js";
-import type { EndedJobRecord, JobEndStatus, JobRecord } from "../../state/job-log/job-log.js";
+import type { JobResult } from "../../runner/result.js";
+import type { EndedJobRecord, JobRecord } from "../../state/job-log/job-log.js";
 import type { Claim } from "../../state/store.js";
-import type { WorkItem } from "../../work-sources/work-source.js";
 import type { AgentSchedule, RunResult } from "../agent.js";
-
-/** How a job ended: the one form in which that travels from whatever ran the job to what is written of it. */
-export interface JobResult {
-  readonly status: JobEndStatus;
-  readonly error?: string | undefined;
-  readonly summary?: string | undefined;
-  readonly exitCode?: number | undefined;
-  readonly responseBody?: unknown;
-  readonly workItem?: WorkItem | undefined;
-}
 
 const COMPLETED: JobResult = { status: "completed" };
 

@@ -2,6 +2,7 @@
  * Turns claims into jobs: a claimed slot runs, or is dropped, or given back. A job is started without waiting for it.
  * When a slot is due is the store's knowledge, how a job does its work is in execute-job.ts, its end in job-completer.ts.
  */
+import type { JobResult } from "../../runner/result.js";
 import { ScheduleMap } from "../../state/schedule-map.js";
 import type { Claim, ScheduleKey } from "../../state/store.js";
 import type { RunResult } from "../agent.js";
@@ -12,7 +13,7 @@ import type { Planner } from "../planning/planner.js";
 import { type ClaimEnd, DroppedSlot, ReleasedSlot, SlotJobEnd } from "./claim-end.js";
 import { Job } from "./job.js";
 import { JobCompleter } from "./job-completer.js";
-import { failureOf, type JobResult, resultOf } from "./job-result.js";
+import { failureOf, resultOf } from "./job-result.js";
 
 /** Runs a job to its end. Throwing is failing. */
 export type ExecuteJob = (job: Job) => Promise<RunResult | void> | RunResult | void;

@@ -2,13 +2,14 @@
  * A job of this scheduler, from its start until its end is written: its claim, its phase, and how it ended.
  * How it does its work is decided in execute-job.ts, how its end is written in job-completer.ts.
  */
+import type { JobResult } from "../../runner/result.js";
 import type { EndedJobRecord, JobRecord } from "../../state/job-log/job-log.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import type { Claim } from "../../state/store.js";
 import type { Agent, AgentSchedule } from "../agent.js";
 import type { ClaimHolder } from "../claims/held-claims.js";
 import type { RosterEntry } from "../roster.js";
-import { endRecord, interruptedResult, type JobResult, startRecord } from "./job-result.js";
+import { endRecord, interruptedResult, startRecord } from "./job-result.js";
 
 /**
  * `running`; `stopping`: it was told to end, and has not yet; `ended`: its end is still to be written; `settled`: the
