@@ -5,7 +5,7 @@ import { WorkSourceManager } from "../../work-sources/manager.js";
 import type { ExecutorResult } from "../agent.js";
 import type { ExecuteJob } from "./job-starter.js";
 import { type Job, triggerInfo } from "./job.js";
-import { performRun, type RunJob } from "./schedule-run.js";
+import { type RunJob, runSlot } from "./work-item-run.js";
 import type { SchedulerContext } from "../context.js";
 import type { SchedulerOptions } from "../options.js";
 
@@ -24,7 +24,7 @@ export function jobExecution(options: SchedulerOptions, context: SchedulerContex
   const parts = { sources: workSourceManager ?? new WorkSourceManager({ clock, logger }), clock, logger };
   const execute =
     options.jobExecutor === undefined ? byRuntime(options, context) : by(options.jobExecutor, context);
-  return (job) => performRun(job, parts, execute);
+  return (job) => runSlot(job, parts, execute);
 }
 
 function byRuntime({ sdkQuery, runtimes }: SchedulerOptions, context: SchedulerContext): RunJob<Job> {

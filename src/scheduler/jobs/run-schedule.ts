@@ -1,6 +1,6 @@
 /**
  * Runs a schedule once without a scheduler: it marks the state, runs the job, and plans the next run.
- * What happens in between is the same as in a scheduler (schedule-run.ts).
+ * What happens in between is the same as in a scheduler (work-item-run.ts).
  */
 import { type Clock, systemClock } from "../../clock.js";
 import { messageOf } from "../../errors.js";
@@ -15,8 +15,7 @@ import type { Agent, AgentSchedule, RunResult } from "../agent.js";
 import { stateAfterJob } from "../planning/state-after-job.js";
 import type { JobExecution } from "./execute-job.js";
 import { resultOf } from "./job-result.js";
-import { performRun } from "./schedule-run.js";
-import type { WorkSources } from "./work-item-run.js";
+import { runSlot, type WorkSources } from "./work-item-run.js";
 import { nameOf } from "../context.js";
 
 export interface RunScheduleOptions {
@@ -87,23 +86,25 @@ async function runJob(
   const stop = (_: "cancelled", reason: string): void =>
     canceller.abort(new DOMException(reason, "AbortError"));
   try {
-    return await performRun(
-      { agent, scheduleName, schedule, signal, stop },
-      { sources, clock, logger },
-      (_, prompt, workItem) =>
-        jobExecutor.execute({
-          agent,
-          prompt,
-          store,
-          triggerType: schedule.type,
-          schedule: scheduleName,
-          attempt,
-          workItem,
-          workItemId: workItem?.id,
-          workItemTitle: workItem?.title,
-          timeout: schedule.timeout,
-          signal,
-        }),
+    return (
+      (await runSlot(
+        { agent, scheduleName, schedule, signal, stop },
+        { sources, clock, logger },
+        (_, prompt, workItem) =>
+          jobExecutor.execute({
+            agent,
+            prompt,
+            store,
+            triggerType: schedule.type,
+            schedule: scheduleName,
+            attempt,
+            workItem,
+            workItemId: workItem?.id,
+            workItemTitle: workItem?.title,
+            timeout: schedule.timeout,
+            signal,
+          }),
+      )) ?? { success: true }
     );
   } catch (error) {
     return { success: false, status: signal.aborted ? "cancelled" : "failed", error: messageOf(error) };
