@@ -4,11 +4,11 @@
  */
 import { resolve } from "node:path";
 import { quote } from "../errors.js";
-import { shown } from "./check-value.js";
-import { type Located, type LocatedMap, mapWith, type Path } from "./located.js";
-import { mergeMaps } from "./merge-located.js";
+import { shown } from "../scheduler/definition/check-value.js";
+import { type Located, type LocatedMap, mapWith, type Path } from "./yaml/located-value.js";
+import { mergeMaps } from "./yaml/merge-layers.js";
 import type { ProblemList } from "./problem-list.js";
-import type { ConfigDocument } from "./read-yaml.js";
+import type { ConfigDocument } from "./yaml/read-yaml.js";
 import { withRuntimeMap } from "./runtime-keys.js";
 
 /** A document by its absolute path, or why there is none: a sentence without its subject. */

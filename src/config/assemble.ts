@@ -8,18 +8,31 @@ import type { Agent } from "../scheduler/agent.js";
 import type { ScheduleKey } from "../state/store.js";
 import { AgentFiles, type LookUp } from "./agent-files.js";
 import { buildAgent, resolvedPath } from "./build-agent.js";
-import { checkAgent } from "./check-agent.js";
-import { checkValue } from "./check-value.js";
+import { checkAgent } from "../scheduler/definition/check-agent.js";
+import { checkValue } from "../scheduler/definition/check-value.js";
 import type { Config } from "./config.js";
-import { ConfigError } from "./errors.js";
+import { ConfigError } from "../scheduler/definition/errors.js";
 import { fitVariables } from "./fit-variables.js";
-import { entryOf, type Located, type LocatedMap, mapWith, plainValue, scalarOf, textOf } from "./located.js";
-import { asDefault, mergeMaps } from "./merge-located.js";
+import {
+  entryOf,
+  type Located,
+  type LocatedMap,
+  mapWith,
+  plainValue,
+  scalarOf,
+  textOf,
+} from "./yaml/located-value.js";
+import { asDefault, mergeMaps } from "./yaml/merge-layers.js";
 import { ProblemList } from "./problem-list.js";
-import type { ConfigDocument } from "./read-yaml.js";
+import type { ConfigDocument } from "./yaml/read-yaml.js";
 import { gatherRuntime, withRuntimeMap } from "./runtime-keys.js";
-import { checkIntervalMs, type ConfigSchemas, configSchemas, type HostKeys } from "./schema/config-schema.js";
-import type { Place } from "./source-text.js";
+import {
+  checkIntervalMs,
+  type ConfigSchemas,
+  configSchemas,
+  type HostKeys,
+} from "../scheduler/definition/schema/agent-schema.js";
+import type { Place } from "./yaml/source-text.js";
 
 const DEFAULT_STATE_DIRECTORY = ".rota";
 

@@ -6,7 +6,14 @@ import { resolve } from "node:path";
 import { type Fields, isFields } from "../fields.js";
 import type { Agent, AgentSchedule } from "../scheduler/agent.js";
 import { validateSchedule } from "../scheduler/timing/schedule.js";
-import { entryOf, type Located, type LocatedMap, plainValue, scalarOf, textOf } from "./located.js";
+import {
+  entryOf,
+  type Located,
+  type LocatedMap,
+  plainValue,
+  scalarOf,
+  textOf,
+} from "./yaml/located-value.js";
 
 export interface BuiltAgent {
   readonly agent: Agent;

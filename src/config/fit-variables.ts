@@ -1,7 +1,14 @@
 /** What a variable puts in is text; where a number, true or false is expected, the text of one is taken for it. Pure. */
-import { issuesOf } from "./check-value.js";
-import { find, isInterpolated, type Located, type LocatedScalar, type Path, plainValue } from "./located.js";
-import type { Schema } from "./schema/fields.js";
+import { issuesOf } from "../scheduler/definition/check-value.js";
+import {
+  find,
+  isInterpolated,
+  type Located,
+  type LocatedScalar,
+  type Path,
+  plainValue,
+} from "./yaml/located-value.js";
+import type { Schema } from "../scheduler/definition/schema/fields.js";
 
 export function fitVariables(schema: Schema, tree: Located): Located {
   if (!isInterpolated(tree)) return tree;

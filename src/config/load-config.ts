@@ -3,11 +3,11 @@ import { dirname, resolve } from "node:path";
 import { filesNamedBy } from "./agent-files.js";
 import { assemble } from "./assemble.js";
 import type { Config } from "./config.js";
-import { ConfigError } from "./errors.js";
+import { ConfigError } from "../scheduler/definition/errors.js";
 import { type ConfigOptions, documentOf } from "./parse-config.js";
 import { readText } from "./read-file.js";
-import { type ConfigDocument, readYaml } from "./read-yaml.js";
-import { SourceText } from "./source-text.js";
+import { type ConfigDocument, readYaml } from "./yaml/read-yaml.js";
+import { SourceText } from "./yaml/source-text.js";
 
 const READ_AT_ONCE = 32;
 

@@ -2,11 +2,11 @@
 import { dirname, relative, resolve } from "node:path";
 import { assemble } from "./assemble.js";
 import type { Config } from "./config.js";
-import type { Environment } from "./interpolate.js";
+import type { Environment } from "./yaml/interpolate.js";
 import { readTextSync } from "./read-file.js";
-import { type ConfigDocument, readYaml } from "./read-yaml.js";
-import type { HostKeys } from "./schema/config-schema.js";
-import { SourceText } from "./source-text.js";
+import { type ConfigDocument, readYaml } from "./yaml/read-yaml.js";
+import type { HostKeys } from "../scheduler/definition/schema/agent-schema.js";
+import { SourceText } from "./yaml/source-text.js";
 
 export interface ConfigOptions extends HostKeys {
   /** Where `${NAME}` is looked up. @default process.env */

@@ -1,8 +1,8 @@
 /** Collects what is wrong while a configuration is read, and makes problems of it: placed, worded, in order. */
-import type { ConfigProblem, ConfigProblemCode } from "./errors.js";
-import type { Path } from "./located.js";
-import { pathInWords } from "./path-in-words.js";
-import type { Place, SourceText } from "./source-text.js";
+import type { ConfigProblem, ConfigProblemCode } from "../scheduler/definition/errors.js";
+import type { Path } from "./yaml/located-value.js";
+import { pathInWords } from "../scheduler/definition/problem-path.js";
+import type { Place, SourceText } from "./yaml/source-text.js";
 
 /** A problem before its place is put into words. */
 export interface Fault {

@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { readFileSync, statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { messageOf, quote } from "../errors.js";
-import { LONGEST_TEXT } from "./read-yaml.js";
+import { LONGEST_TEXT } from "./yaml/read-yaml.js";
 
 export type FileText = { readonly text: string } | { readonly problem: string };
 

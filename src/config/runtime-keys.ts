@@ -2,8 +2,8 @@
  * The two ways to write a runtime: as a map with its keys in it, or as a word with its keys beside it. Both become the map
  * that the runner takes. Keys beside it that another runtime has stay, to be complained about; those of the defaults go. Pure.
  */
-import { type LocatedEntry, type LocatedMap, mapWith, textOf } from "./located.js";
-import { keysBesideRuntime, keysOfRuntime } from "./schema/runtime-schema.js";
+import { type LocatedEntry, type LocatedMap, mapWith, textOf } from "./yaml/located-value.js";
+import { keysBesideRuntime, keysOfRuntime } from "../scheduler/definition/schema/runtime-schema.js";
 
 /** Makes a map of a word, so that layers can be merged. */
 export function withRuntimeMap(layer: LocatedMap): LocatedMap {

@@ -12,12 +12,20 @@ import {
   fleetKeys,
   nameSchema,
   schedulesSchema,
-} from "./config-schema.js";
-import { allOptional, descriptions, map, mapOf, optional, type Schema, text } from "./fields.js";
+} from "../../scheduler/definition/schema/agent-schema.js";
+import {
+  allOptional,
+  descriptions,
+  map,
+  mapOf,
+  optional,
+  type Schema,
+  text,
+} from "../../scheduler/definition/schema/fields.js";
 import { hoisted } from "./hoist.js";
-import { keysBesideRuntime, RUNTIMES } from "./runtime-schema.js";
-import { schedulePartsSchema } from "./schedule-schema.js";
-import { workSourceSchema } from "./work-source-schema.js";
+import { keysBesideRuntime, RUNTIMES } from "../../scheduler/definition/schema/runtime-schema.js";
+import { schedulePartsSchema } from "../../scheduler/definition/schema/schedule-schema.js";
+import { workSourceSchema } from "../../scheduler/definition/schema/work-source-schema.js";
 
 const TITLE = "Rota configuration";
 

@@ -7,7 +7,7 @@ import type { Clock } from "../../clock.js";
 import { messageOf } from "../../errors.js";
 import { type Random, systemRandom } from "../../random.js";
 import { WorkSourceError } from "../errors.js";
-import { judge, sentAt } from "./answer-verdict.js";
+import { judge, sentAt } from "./response-verdict.js";
 import type { GitHubConfig } from "./github-config.js";
 import { exchange, type HttpAnswer, NoAnswerError } from "./http-exchange.js";
 
