@@ -1,4 +1,4 @@
-/** The configuration's public surface, name by name. An entry of its own: only who reads files loads what reads them. */
+/** The public names of `rota/config`, a separate entry point: a program without configuration files does not load it. */
 export type { Config } from "./config.js";
 export { checkAgents } from "../scheduler/definition/check-agents.js";
 export {

@@ -87,7 +87,7 @@ describe("a variable in a configuration", () => {
   });
 
   it("that is none says how a literal one is written", () => {
-    expect(problemOf(fleetWith("description: ${a b}")).message).toContain('"$${" stands for "${" itself');
+    expect(problemOf(fleetWith("description: ${a b}")).message).toContain('write "$${" for a literal "${"');
   });
 });
 

@@ -37,7 +37,7 @@ describe("a text", () => {
   it("with a key that comes twice says where it came first", () => {
     expect(problemOf("agents:\n  - name: a\n    timeout: 5m\n    name: b")).toMatchObject({
       code: "DUPLICATE_KEY",
-      message: 'The key "name" comes twice, first in line 2: remove one',
+      message: 'Duplicate key "name", first in line 2: remove one',
       line: 4,
       column: 5,
     });
@@ -98,7 +98,7 @@ describe("a text that is too much", () => {
     });
     expect(problemOf(`x-bomb:\n  ${levels.join("\n  ")}\nagents: []`)).toMatchObject({
       code: "TOO_LARGE",
-      message: "The aliases up to here stand for more than 100000 values",
+      message: "The aliases up to here expand to more than 100000 values",
       where: expect.stringMatching(/^x-bomb, a\d/) as string,
     });
   });

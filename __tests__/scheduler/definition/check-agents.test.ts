@@ -40,7 +40,7 @@ describe("agents of a program", () => {
       'agents[1] "", name: Invalid name "": expected a text of 1 to 128 characters',
       'agents[1] "", run: Invalid run "now": expected a function',
       'agents[2] "writer", shedules: Unknown key "shedules": did you mean "schedules"?',
-      'agents[2] "writer", name: Two agents are named "writer", the other is agents[0]: every agent needs a name of its own',
+      'agents[2] "writer", name: Two agents are named "writer", the first is agents[0]: give every agent a unique name',
       "agents[3]: Invalid agents[3] 5: expected an agent such as { name: writer, schedules: { … } }",
     ]);
   });

@@ -1,15 +1,15 @@
-/** What is different between two configurations. Pure. */
+/** The differences between two configurations. Pure. */
 import { isDeepStrictEqual } from "node:util";
 import type { Agent } from "../../scheduler/agent.js";
 import type { ScheduleKey } from "../../state/store.js";
 import type { Config } from "../config.js";
 
 export interface ConfigChanges {
-  /** Names. A changed agent is in both, and anything about it is different, its schedules included. */
+  /** Names. A changed agent is in both configurations, and any of its values differs, schedules included. */
   readonly agents: Differences<string>;
-  /** Of the agents that are in both. */
+  /** The schedules of the agents that are in both. */
   readonly schedules: Differences<ScheduleKey>;
-  /** What a scheduler is made with: a running one does not notice. */
+  /** Options of the scheduler's constructor: they take effect when the scheduler is created anew. */
   readonly options: readonly ConfigOption[];
 }
 
@@ -29,7 +29,7 @@ const OPTIONS: readonly ConfigOption[] = [
   "timezone",
 ];
 
-/** `undefined` when there is nothing to be done. */
+/** `undefined` without differences. */
 export function configChanges(before: Config, after: Config): ConfigChanges | undefined {
   const old = byName(before.agents);
   const now = byName(after.agents);

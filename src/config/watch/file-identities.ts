@@ -1,4 +1,4 @@
-/** Whether files are still the ones that were read: by what the disk says about them, not by what is in them. */
+/** Tells whether files have changed since they were read: by their inodes, sizes and times, not by their contents. */
 import { stat } from "node:fs/promises";
 
 /** By path. */
@@ -18,7 +18,7 @@ async function identity(path: string): Promise<string> {
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
     return [dev, ino, size, mtimeNs, ctimeNs].join(" ");
   } catch {
-    // Why is said by whoever reads it.
+    // Reading the file reports the reason.
     return MISSING;
   }
 }
@@ -27,7 +27,7 @@ export function areSame(a: Identities, b: Identities): boolean {
   return a.size === b.size && [...a].every(([path, one]) => b.get(path) === one);
 }
 
-/** Whether a file is gone that was there. */
+/** Whether a file that existed before is missing now. */
 export function hasVanished(before: Identities, now: Identities): boolean {
   return [...before].some(([path, one]) => one !== MISSING && now.get(path) === MISSING);
 }

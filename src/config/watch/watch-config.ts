@@ -1,6 +1,6 @@
 /**
- * Reads a configuration again when one of its files changes, and tells what is different. A bad one changes nothing: the
- * last good one counts until there is a better.
+ * Reads a configuration again when one of its files changes, and reports the differences. An invalid configuration
+ * changes nothing: the last valid one stays in use.
  */
 import { dirname, resolve } from "node:path";
 import { type Clock, unrefClock, wakeAfter } from "../../clock.js";
@@ -16,40 +16,40 @@ import { loadConfig } from "../load-config.js";
 import type { ConfigOptions } from "../parse-config.js";
 
 export interface WatchOptions extends ConfigOptions {
-  /** Told of each configuration that differs from the one before. */
+  /** Called with each configuration that differs from the one before. */
   readonly onChange: (config: Config, changes: ConfigChanges) => unknown;
-  /** Told why a changed file is not used. @default a warning in the log */
+  /** Called when a changed configuration is invalid. @default logs a warning */
   readonly onProblem?: ((error: ConfigError) => unknown) | undefined;
   /** Ends the watch. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * How long the files must have been left alone before they are read, in milliseconds.
+   * How long the files must stay unchanged before they are read, in milliseconds.
    * @default 200
    */
   readonly debounceMs?: number | undefined;
   /**
-   * How often the files are looked at, for changes of which the system did not tell, in milliseconds.
+   * How often the files are polled, for changes that the system did not report, in milliseconds.
    * @default 5000
    */
   readonly pollMs?: number | undefined;
-  /** @default the machine's time, by which nothing keeps the process from ending */
+  /** @default the system clock, with timers that do not keep the process alive */
   readonly clock?: Clock | undefined;
-  /** Where a listener that throws is reported. @default process warnings */
+  /** Receives the errors of listeners. @default process warnings */
   readonly logger?: Logger | undefined;
 }
 
 export interface ConfigWatch extends Disposable {
-  /** The last good configuration. */
+  /** The last valid configuration. */
   readonly config: Config;
-  /** Reads the files now, whether they have changed or not. Resolves when that is done and told. */
+  /** Reads the files now, changed or not. Resolves when they are read and the listener is called. */
   reload(): Promise<void>;
   /** May be called again. */
   close(): void;
 }
 
 /**
- * Reads the file, and goes on reading it until it is closed or its signal fires. Rejects with ConfigError when the file is
- * bad to begin with. It does not keep the process from ending.
+ * Reads the file, and reads it again after changes until the watch is closed or its signal fires. Rejects with ConfigError
+ * when the first configuration is invalid. Does not keep the process alive.
  */
 export async function watchConfig(file: string, options: WatchOptions): Promise<ConfigWatch> {
   options.signal?.throwIfAborted();
@@ -58,10 +58,10 @@ export async function watchConfig(file: string, options: WatchOptions): Promise<
 
 const DEFAULT_DEBOUNCE_MS = 200;
 const DEFAULT_POLL_MS = 5_000;
-/** A file that is gone may be on its way back: so many times as long it is waited for. */
-const PATIENCE = 10;
+/** A missing file may come back at once, as after a rename: it must be missing for so many debounce times. */
+const MISSING_ROUNDS = 10;
 
-/** What was read, and the files as they were before: what changes meanwhile is found by the next look. */
+/** A result, and the identities of the files before they were read: the next check finds changes during the read. */
 interface Reading {
   readonly result: Config | ConfigError;
   readonly seen: Identities;
@@ -77,7 +77,7 @@ export class ConfigWatcher implements ConfigWatch {
   readonly #ended = new AbortController();
   #config: Config;
   #seen: Identities;
-  #looking: "idle" | "once" | "again" = "idle";
+  #checking: "idle" | "once" | "again" = "idle";
   #stopWatching: readonly (() => void)[] = [];
   #callOffPoll: () => void = () => {};
 
@@ -88,7 +88,7 @@ export class ConfigWatcher implements ConfigWatch {
     const watcher = new ConfigWatcher(file, options, watch, { config: result, seen });
     options.signal?.addEventListener("abort", watcher.#close, { once: true });
     watcher.#watch();
-    watcher.#look();
+    watcher.#check();
     watcher.#poll();
     return watcher;
   }
@@ -135,44 +135,44 @@ export class ConfigWatcher implements ConfigWatch {
 
   #poll(): void {
     this.#callOffPoll = wakeAfter(this.#clock, this.#options.pollMs ?? DEFAULT_POLL_MS, () => {
-      this.#look();
+      this.#check();
       this.#poll();
     });
   }
 
-  /** To be called whenever something may have changed; what comes while one looks is looked at afterwards. */
-  #look(): void {
+  /** Call it whenever something may have changed: one check runs at a time, and calls meanwhile cause one more. */
+  #check(): void {
     if (this.#isClosed) return;
-    if (this.#looking !== "idle") {
-      this.#looking = "again";
+    if (this.#checking !== "idle") {
+      this.#checking = "again";
       return;
     }
-    this.#looking = "once";
+    this.#checking = "once";
     void this.#readIfChanged();
   }
 
   async #readIfChanged(): Promise<void> {
     try {
-      // Without a turn: whoever asks for a reload does not wait for writers.
+      // Outside the lock, so that `reload` does not wait until the files stay unchanged.
       if (await this.#haveChanged()) await this.reload();
     } catch (error) {
       if (!this.#isClosed) this.#log.error(`Could not watch ${this.#file}: ${messageOf(error)}`);
     }
-    const isAsked = this.#looking === "again";
-    this.#looking = "idle";
-    if (isAsked) this.#look();
+    const isDueAgain = this.#checking === "again";
+    this.#checking = "idle";
+    if (isDueAgain) this.#check();
   }
 
-  /** Whether the files are others than those that were read; resolves when they are left alone. */
+  /** Whether the files differ from the ones that were read. Resolves when they stay unchanged. */
   async #haveChanged(): Promise<boolean> {
     const { debounceMs = DEFAULT_DEBOUNCE_MS } = this.#options;
     let before = await this.#identities();
-    for (let quiet = 0; !areSame(before, this.#seen);) {
+    for (let unchangedRounds = 0; !areSame(before, this.#seen);) {
       await this.#clock.sleep(debounceMs, this.#ended.signal);
       const now = await this.#identities();
-      quiet = areSame(before, now) ? quiet + 1 : 0;
+      unchangedRounds = areSame(before, now) ? unchangedRounds + 1 : 0;
       before = now;
-      if (quiet >= (hasVanished(this.#seen, now) ? PATIENCE : 1)) return true;
+      if (unchangedRounds >= (hasVanished(this.#seen, now) ? MISSING_ROUNDS : 1)) return true;
     }
     return false;
   }
@@ -187,25 +187,25 @@ export class ConfigWatcher implements ConfigWatch {
     this.#seen = seen;
     this.#watch();
     if (result instanceof ConfigError) {
-      this.#tell(() => this.#refuse(result));
+      this.#notify(() => this.#refuse(result));
     } else {
       const changes = configChanges(this.#config, result);
       this.#config = result;
-      if (changes !== undefined) this.#tell(() => this.#options.onChange(result, changes));
+      if (changes !== undefined) this.#notify(() => this.#options.onChange(result, changes));
     }
-    // Nobody heard of what changed while nobody watched.
-    this.#look();
+    // A file may have changed before its directory was watched.
+    this.#check();
   }
 
   #refuse(error: ConfigError): unknown {
     const { onProblem } = this.#options;
     if (onProblem !== undefined) return onProblem(error);
-    this.#log.warn(`The configuration was not reloaded. ${error.message}`);
+    this.#log.warn(`Kept the last valid configuration, because the changed one is invalid. ${error.message}`);
     return undefined;
   }
 
-  /** Not waited for: a listener may want to reload. */
-  #tell(listener: () => unknown): void {
+  /** Does not wait for the listener, which may call `reload`. */
+  #notify(listener: () => unknown): void {
     const call = async (): Promise<void> => {
       try {
         await listener();
@@ -216,12 +216,12 @@ export class ConfigWatcher implements ConfigWatch {
     void call();
   }
 
-  /** All anew, because a directory may be another than it was. */
+  /** Starts all watches anew, because a directory may have been replaced. */
   #watch(): void {
     this.#stopAll();
     const directories = new Set(Array.from(this.#seen.keys(), (path) => dirname(path)));
     this.#stopWatching = Array.from(directories, (directory) =>
-      this.#watchDirectory(directory, () => this.#look()),
+      this.#watchDirectory(directory, () => this.#check()),
     );
   }
 
@@ -231,11 +231,11 @@ export class ConfigWatcher implements ConfigWatch {
   }
 }
 
-/** `known` are the files it was read from before. One that comes to be known only now is read once more. */
+/** `known` are the files of the last read. When the read finds a new file, it is repeated with the identity of that file. */
 async function read(file: string, options: WatchOptions, known: readonly string[]): Promise<Reading> {
   const first = await readOnce(file, options, known);
   const { files } = first.result;
-  // A bad one may have been read only in part.
+  // Problems may have kept some of the files from being read.
   const paths = new Set(first.result instanceof ConfigError ? [...known, ...files] : files);
   if ([...paths].some((path) => !first.seen.has(path))) return readOnce(file, options, [...paths]);
   return { ...first, seen: new Map([...first.seen].filter(([path]) => paths.has(path))) };

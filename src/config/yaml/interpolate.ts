@@ -1,6 +1,6 @@
 /**
- * Variables in texts: `${NAME}`, `${NAME:-default}`, and `$${` for a literal `${`. Pure.
- * A default holds no variables, and counts when the variable is unset or empty, as in a shell.
+ * Puts variables into texts: `${NAME}`, `${NAME:-default}`, and `$${` for a literal `${`. Pure.
+ * A default may not contain variables; it is used when the variable is unset or empty, as in a shell.
  */
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -11,21 +11,21 @@ export interface Interpolated {
 }
 
 export interface VariableFault {
-  /** What stands in the text. */
+  /** The text of the variable. */
   readonly written: string;
-  /** The variable that is unset; `undefined` when it is not even a variable. */
+  /** The name of the unset variable; `undefined` for a malformed variable. */
   readonly name: string | undefined;
 }
 
 const VARIABLE = /\$\$\{|\$\{(?:([A-Za-z_]\w*)(?::-([^{}]*))?\}|([^}]{0,40}\}?))/g;
 
-/** `undefined` for a text that has none, as most have. */
+/** `undefined` for a text without variables. */
 export function interpolate(text: string, env: Environment): Interpolated | undefined {
   if (!text.includes("${")) return undefined;
   const faults: VariableFault[] = [];
   const put = (written: string, name?: string, byDefault?: string): string => {
     if (written === "$${") return "${";
-    // Not what an object inherits, such as "constructor".
+    // Ignores inherited properties such as "constructor".
     const value = name !== undefined && Object.hasOwn(env, name) ? env[name] : undefined;
     if (byDefault !== undefined) return value === undefined || value === "" ? byDefault : value;
     if (value !== undefined) return value;

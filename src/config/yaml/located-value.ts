@@ -1,15 +1,16 @@
 /**
- * Values that know where they were written, so that a merged agent can still say which line of which file is wrong.
- * Pure: read-yaml.ts makes them, merge-located.ts joins them.
+ * Values that know their position, so that a merged agent can still say which line of which file is wrong.
+ * Pure: read-yaml.ts makes them, merge-layers.ts merges them.
  */
-import type { Place } from "./source-text.js";
+import type { ValueOrigin } from "../../scheduler/definition/check-value.js";
+import type { Fault, Path } from "../../scheduler/definition/fault.js";
+import type { SourceRange } from "./source-text.js";
 
-export type Located = LocatedMap | LocatedList | LocatedScalar;
-export type Path = readonly (string | number)[];
+export type LocatedValue = LocatedMap | LocatedList | LocatedScalar;
 
 interface LocatedBase {
-  readonly place: Place;
-  /** Whether it comes from `defaults`, and not from the agent itself. */
+  readonly range: SourceRange;
+  /** Whether it comes from `defaults`, not from the agent itself. */
   readonly isDefault?: boolean | undefined;
 }
 
@@ -19,47 +20,52 @@ export interface LocatedMap extends LocatedBase {
 }
 
 export interface LocatedEntry {
-  /** Where its key stands. */
-  readonly key: Place;
-  readonly value: Located;
+  /** The position of the key. */
+  readonly key: SourceRange;
+  readonly value: LocatedValue;
 }
 
 export interface LocatedList extends LocatedBase {
   readonly kind: "list";
-  readonly items: readonly Located[];
+  readonly items: readonly LocatedValue[];
 }
 
 export interface LocatedScalar extends LocatedBase {
   readonly kind: "scalar";
   readonly value: string | number | boolean | null;
-  /** The text before variables were put in; `undefined` where there were none. */
+  /** The text before variables were put in; `undefined` for a text without variables. */
   readonly written?: string | undefined;
-  /** Something was said about it already. */
+  /** Whether a problem with it was reported already. */
   readonly isBroken?: boolean | undefined;
 }
 
-/** The value without its places. */
-export function plainValue(node: Located): unknown {
+export interface LocatedFault extends Fault {
+  readonly range?: SourceRange | undefined;
+}
+
+/** The value without its positions. */
+export function plainValue(node: LocatedValue): unknown {
   if (node.kind === "scalar") return node.value;
   if (node.kind === "list") return node.items.map(plainValue);
   return Object.fromEntries(Array.from(node.entries, ([key, { value }]) => [key, plainValue(value)]));
 }
 
-export function entryOf(node: Located | undefined, key: string): Located | undefined {
+export function entryOf(node: LocatedValue | undefined, key: string): LocatedValue | undefined {
   return node?.kind === "map" ? node.entries.get(key)?.value : undefined;
 }
 
-export function scalarOf(node: Located | undefined, key: string): LocatedScalar["value"] | undefined {
+export function scalarOf(node: LocatedValue | undefined, key: string): LocatedScalar["value"] | undefined {
   const value = entryOf(node, key);
   return value?.kind === "scalar" ? value.value : undefined;
 }
 
-/** The text under a key, where there is one. */
-export function textOf(node: Located | undefined, key: string): string | undefined {
+/** The text of a key; `undefined` for a value of another type. */
+export function textOf(node: LocatedValue | undefined, key: string): string | undefined {
   const value = scalarOf(node, key);
   return typeof value === "string" ? value : undefined;
 }
 
+/** A copy of the map with other entries; `undefined` removes an entry. */
 export function mapWith(
   map: LocatedMap,
   changes: Iterable<readonly [string, LocatedEntry | undefined]>,
@@ -72,46 +78,76 @@ export function mapWith(
   return { ...map, entries };
 }
 
-export interface Found {
-  /** `undefined` when the path leads to nothing. */
-  readonly node: Located | undefined;
-  /** Of the node, or of the nearest that there is. */
-  readonly place: Place;
+export interface FoundValue {
+  /** `undefined` for a path that leads to no value. */
+  readonly node: LocatedValue | undefined;
+  /** Of the value, or else of the key of the last map on the path. */
+  readonly range: SourceRange;
 }
 
-/** What a path leads to. What is missing is at the key of the map that misses it. */
-export function find(root: Located, path: Path): Found {
+export function find(root: LocatedValue, path: Path): FoundValue {
   let node = root;
-  let { place } = root;
+  let { range } = root;
   for (const step of path) {
     const entry = node.kind === "map" ? node.entries.get(String(step)) : undefined;
     const next = node.kind === "list" ? node.items[Number(step)] : entry?.value;
-    if (next === undefined) return { node: undefined, place };
+    if (next === undefined) return { node: undefined, range };
     node = next;
-    place = entry !== undefined && next.kind !== "scalar" ? entry.key : next.place;
+    range = entry !== undefined && next.kind !== "scalar" ? entry.key : next.range;
   }
-  return { node, place: node.place };
+  return { node, range: node.range };
 }
 
-/** Where the key at the end of a path stands. */
-export function placeOfKey(root: Located, path: Path, key: string): Place {
-  const { node, place } = find(root, path);
-  return (node?.kind === "map" ? node.entries.get(key)?.key : undefined) ?? place;
+/** The position of a key in the map that a path leads to. */
+export function rangeOfKey(root: LocatedValue, path: Path, key: string): SourceRange {
+  const { node, range } = find(root, path);
+  return (node?.kind === "map" ? node.entries.get(key)?.key : undefined) ?? range;
 }
 
-/** Whether variables were put into it, so that its value may be secret. */
-export function isInterpolated(node: Located): boolean {
-  return hasScalar(node, ({ written }) => written !== undefined);
+/** Adds positions to the faults of a value that `path` leads to. */
+export function locateFaults(
+  faults: readonly Fault[],
+  tree: LocatedValue,
+  path: Path,
+): readonly LocatedFault[] {
+  return faults.map((fault) => {
+    const steps = fault.path.slice(path.length);
+    const isKey = fault.code === "UNKNOWN_KEY";
+    const range = isKey
+      ? rangeOfKey(tree, steps.slice(0, -1), String(steps.at(-1)))
+      : find(tree, steps).range;
+    return { ...fault, range };
+  });
 }
 
-/** Whether something was said already about a part of it. */
-export function isBroken(node: Located): boolean {
-  return hasScalar(node, (scalar) => scalar.isBroken === true);
+/** What the checks of an agent need to know about its text. */
+export function originOf(tree: LocatedValue): ValueOrigin {
+  const holds = (path: Path, isMeant: (node: LocatedValue) => boolean): boolean => {
+    const { node } = find(tree, path);
+    return node !== undefined && isMeant(node);
+  };
+  return {
+    writtenText: (path) => {
+      const { node } = find(tree, path);
+      return node?.kind === "scalar" ? node.written : undefined;
+    },
+    isInterpolated: (path) => holds(path, isInterpolated),
+    hasProblem: (path) => holds(path, isBroken),
+  };
 }
 
-function hasScalar(node: Located, isMeant: (scalar: LocatedScalar) => boolean): boolean {
+/** Whether variables were put into the value or a part of it, so that it may be secret. */
+export function isInterpolated(node: LocatedValue): boolean {
+  return someScalar(node, ({ written }) => written !== undefined);
+}
+
+function isBroken(node: LocatedValue): boolean {
+  return someScalar(node, (scalar) => scalar.isBroken === true);
+}
+
+function someScalar(node: LocatedValue, isMeant: (scalar: LocatedScalar) => boolean): boolean {
   if (node.kind === "scalar") return isMeant(node);
-  if (node.kind === "list") return node.items.some((item) => hasScalar(item, isMeant));
-  for (const { value } of node.entries.values()) if (hasScalar(value, isMeant)) return true;
+  if (node.kind === "list") return node.items.some((item) => someScalar(item, isMeant));
+  for (const { value } of node.entries.values()) if (someScalar(value, isMeant)) return true;
   return false;
 }

@@ -1,21 +1,21 @@
 /**
- * How two layers of configuration become one, such as defaults and an agent: maps are merged key by key, anything else is
- * replaced. A map of another `type` replaces as well, because its keys mean something else. Pure.
+ * Merges two layers of a configuration, such as the defaults and an agent: maps key by key, and of all other values the
+ * upper layer's wins. A map of a different `type` replaces the lower one, because its keys mean something else. Pure.
  */
-import { type Located, type LocatedEntry, type LocatedMap, textOf } from "./located-value.js";
+import { type LocatedValue, type LocatedEntry, type LocatedMap, textOf } from "./located-value.js";
 
-/** Two words for one thing in a cron schedule: whoever gives one replaces the other. */
-const SAME: Readonly<Record<string, string>> = { cron: "expression", expression: "cron" };
+/** `cron` and `expression` are aliases: either one of the upper layer replaces the other one of the lower layer. */
+const ALIAS: Readonly<Record<string, string>> = { cron: "expression", expression: "cron" };
 
 export function mergeMaps(base: LocatedMap, over: LocatedMap): LocatedMap {
   const entries = new Map(base.entries);
   const isCron = textOf(base, "type") === "cron";
   for (const [key, entry] of over.entries) {
-    if (isCron) entries.delete(SAME[key] ?? "");
+    if (isCron) entries.delete(ALIAS[key] ?? "");
     const before = entries.get(key);
     entries.set(key, before === undefined ? entry : merged(before, entry));
   }
-  // What both give was written twice, and is to be found twice.
+  // An upper layer with both aliases keeps both, so that the checks report it.
   for (const [key, entry] of over.entries) if (!entries.has(key)) entries.set(key, entry);
   return { ...over, entries };
 }
@@ -29,9 +29,9 @@ function merged(before: LocatedEntry, entry: LocatedEntry): LocatedEntry {
   return { key: entry.key, value: mergeMaps(base, over) };
 }
 
-/** The same, marked as what an agent did not say itself. */
+/** A copy that is marked as coming from the defaults. */
 export function asDefault(map: LocatedMap): LocatedMap {
-  const mark = (node: Located): Located =>
+  const mark = (node: LocatedValue): LocatedValue =>
     node.kind === "map" ? asDefault(node) : { ...node, isDefault: true };
   const entries = Array.from(map.entries, ([key, entry]): [string, LocatedEntry] => [
     key,

@@ -1,7 +1,7 @@
-/** A text that was read, and how a place in it is named and shown. Pure. */
+/** A text that was read, with the line, column and frame of any position in it. Pure. */
 
-/** A part of a text, as offsets; `end` is exclusive. */
-export interface Place {
+/** A part of a text, by offsets; `end` is exclusive. */
+export interface SourceRange {
   readonly source: SourceText;
   readonly start: number;
   readonly end: number;
@@ -14,16 +14,16 @@ export interface Position {
   readonly column: number;
 }
 
-export interface SourceOptions {
-  /** As it is shown in messages. */
+export interface SourceTextOptions {
+  /** The path that messages show. */
   readonly file?: string | undefined;
-  /** What relative paths in it are relative to; absolute. */
+  /** The absolute directory that relative paths in the text start from. */
   readonly directory?: string | undefined;
 }
 
-/** Longer lines are shown in part. */
+/** A frame shows only a part of a longer line. */
 const WIDEST = 100;
-/** What must not reach a terminal: control characters, and those that turn the direction of text. */
+/** Characters that must not reach a terminal: control characters, and marks that change the direction of text. */
 // eslint-disable-next-line no-control-regex
 const UNSHOWABLE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
@@ -31,10 +31,10 @@ export class SourceText {
   readonly text: string;
   readonly file: string | undefined;
   readonly directory: string | undefined;
-  /** Where each line starts; found when the first place is asked for. */
+  /** The offset of each line; computed when first needed. */
   #starts: readonly number[] | undefined;
 
-  constructor(text: string, { file, directory }: SourceOptions = {}) {
+  constructor(text: string, { file, directory }: SourceTextOptions = {}) {
     this.text = text;
     this.file = file;
     this.directory = directory;
@@ -53,10 +53,10 @@ export class SourceText {
   }
 
   /**
-   * The line of a place with carets under it; no further than the first line. Not its neighbours: they are none of this
-   * problem's business, and may hold a password.
+   * The first line of a range, with carets under it. Without the lines around it: they do not belong to the problem, and
+   * may hold a password.
    */
-  frameAt({ start, end }: Place): string {
+  frameAt({ start, end }: SourceRange): string {
     const { line, column } = this.positionAt(start);
     const text = this.#line(line);
     const first = column - 1;
@@ -92,7 +92,7 @@ function cut(line: string, from: number): string {
   return `${from > 0 && part !== "" ? "…" : ""}${part}${line.length > end ? "…" : ""}`;
 }
 
-/** How many characters people see, as far as that can be told without a table of all of them. */
+/** The width on a screen, roughly: a surrogate pair counts as one column. */
 function widthOf(text: string): number {
   return text.replaceAll(/[\ud800-\udbff][\udc00-\udfff]/g, " ").length;
 }

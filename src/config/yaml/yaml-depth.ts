@@ -1,18 +1,18 @@
 /**
- * Whether a text is nested so deeply that the parser, which calls itself for each level, would exhaust the stack: near its
- * end even compiling a regular expression ends the whole process. Found by the lexer, which does not call itself. Pure.
+ * Finds text that is nested so deeply that the recursive parser would exhaust the stack, where even compiling a regular
+ * expression can end the process. Uses the lexer, which is not recursive. Pure.
  */
 import { CST, Lexer } from "yaml";
 
-/** Flow collections in each other, or list items in one line; nobody writes as many. */
+/** Nested flow collections, or list items in one line: far more than a configuration needs. */
 const DEEPEST = 100;
 /** Each column of indentation may be a level. */
 const WIDEST_INDENT = 200;
 
-/** What the lexer puts between the parts of the text. */
+/** Lexemes that are not part of the text. */
 const MARKS: ReadonlySet<string> = new Set([CST.DOCUMENT, CST.FLOW_END, CST.SCALAR]);
 
-/** Where it gets too deep; `undefined` when it does not. */
+/** The offset where the text is nested too deeply; `undefined` when it is not. */
 export function tooDeepAt(text: string): number | undefined {
   let offset = 0;
   let flow = 0;

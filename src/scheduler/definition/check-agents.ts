@@ -1,40 +1,53 @@
-/** Holds agents that a program has made against the same definition as those of a file. */
+/** Checks agents that a program made by the same definition as the agents of a file. */
 import { quote } from "../../errors.js";
 import { isFields } from "../../fields.js";
 import type { Agent } from "../agent.js";
 import { checkAgent } from "./check-agent.js";
 import { shown } from "./check-value.js";
 import { ConfigError } from "./errors.js";
-import { ProblemList } from "../../config/problem-list.js";
-import { configSchemas, type HostKeys } from "./schema/agent-schema.js";
+import { type Fault, MOST_FAULTS, problemOf } from "./fault.js";
+import { agentSchema, type HostKeys } from "./schema/agent-schema.js";
 
 /**
- * Throws ConfigError with everything that is wrong with any of them, unknown keys included: name those that the host
- * reads itself in `agentKeys`. What only a file has (`env`, `on_failure` and `work_source` of an agent, `enabled`) is
- * unknown here, because a scheduler would not see it.
+ * Throws ConfigError with every problem of every agent. Unknown keys are problems: list the keys that the host reads in
+ * `agentKeys`. Keys that only a file has (`env`, `on_failure` and `work_source` of an agent, `enabled`) are unknown here,
+ * because a scheduler ignores them.
  */
 export function checkAgents(agents: unknown, host: HostKeys = {}): asserts agents is readonly Agent[] {
-  const list = new ProblemList();
-  if (!Array.isArray(agents)) {
-    const message = `Invalid agents ${shown(agents)}: expected a list of agents`;
-    list.add({ code: "INVALID_VALUE", message, path: ["agents"] });
-    throw new ConfigError(list.problems(() => undefined));
-  }
-  const { plainAgent } = configSchemas(host);
+  const faults = Array.isArray(agents) ? faultsOf(agents, host) : [notAList(agents)];
+  if (faults.length === 0) return;
+  const nameOfAgent = (index: number): string | undefined =>
+    Array.isArray(agents) ? nameOf(agents[index]) : undefined;
+  throw new ConfigError(faults.map((fault) => problemOf(fault, nameOfAgent)));
+}
+
+function faultsOf(agents: readonly unknown[], host: HostKeys): readonly Fault[] {
+  const schema = agentSchema(host);
+  const faults: Fault[] = [];
   const firsts = new Map<string, number>();
-  for (const [index, agent] of agents.entries()) {
-    if (list.isFull) break;
-    const value: unknown = agent;
+  for (const [index, value] of agents.entries()) {
+    if (faults.length >= MOST_FAULTS) break;
     const path = ["agents", index];
-    list.add(...checkAgent(plainAgent, { value, tree: undefined, path }, host));
+    faults.push(...checkAgent(schema, { value, path, origin: undefined }, host));
     const name = nameOf(value);
-    const first = name === undefined ? undefined : firsts.get(name);
-    if (name !== undefined && first === undefined) firsts.set(name, index);
-    if (first === undefined) continue;
-    const message = `Two agents are named ${quote(name)}, the other is agents[${first}]: every agent needs a name of its own`;
-    list.add({ code: "DUPLICATE_NAME", message, path: [...path, "name"], given: quote(name) });
+    if (name === undefined) continue;
+    const first = firsts.get(name);
+    if (first === undefined) firsts.set(name, index);
+    else faults.push(duplicateName(name, [...path, "name"], `is agents[${first}]`));
   }
-  if (!list.isEmpty) throw new ConfigError(list.problems((index) => nameOf(agents[index])));
+  return faults;
+}
+
+/** `first` says where the first agent of the name is. */
+export function duplicateName(name: string, path: Fault["path"], first: string): Fault {
+  const given = quote(name);
+  const message = `Two agents are named ${given}, the first ${first}: give every agent a unique name`;
+  return { code: "DUPLICATE_NAME", message, path, given };
+}
+
+function notAList(agents: unknown): Fault {
+  const message = `Invalid agents ${shown(agents)}: expected a list of agents`;
+  return { code: "INVALID_VALUE", message, path: ["agents"] };
 }
 
 function nameOf(agent: unknown): string | undefined {

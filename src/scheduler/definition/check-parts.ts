@@ -1,10 +1,10 @@
 /**
- * Asks of an agent what only other layers can judge, once its keys are right: whether a schedule as a whole can be,
- * whether its runtime and its work sources would be made. Nothing is started and nothing outside is reached for.
+ * Checks the parts of an agent whose keys are right: whether the scheduler accepts each schedule as a whole, and whether
+ * its runtime and its work sources can be created. Starts nothing and opens no connection.
  */
 import { systemClock } from "../../clock.js";
 import { messageOf } from "../../errors.js";
-import { isFields } from "../../fields.js";
+import { type Fields, isFields } from "../../fields.js";
 import { processLogger } from "../../logger.js";
 import type { SdkQuery } from "../../runner/runtime.js";
 import { RuntimeRegistry } from "../../runner/registry.js";
@@ -13,24 +13,22 @@ import { validateSchedule } from "../timing/schedule.js";
 import { isName, LONGEST_NAME } from "../../state/validate-state.js";
 import { WorkSourceRegistry } from "../../work-sources/registry.js";
 import { requireConfig } from "../../work-sources/source-config.js";
-import { refusal, type Subject, valueAt } from "./check-value.js";
-import { find, isBroken, isInterpolated, type Path } from "../../config/yaml/located-value.js";
-import type { Fault } from "../../config/problem-list.js";
+import { rejection, type Subject, valueAt } from "./check-value.js";
+import type { Fault, Path } from "./fault.js";
 import type { HostKeys } from "./schema/agent-schema.js";
 
-/** Only whether there is one is asked for. */
+/** The messages runtime only requires that there is one. */
 const SOME_QUERY: SdkQuery = async function* () {};
 const RUNTIME_CONTEXT = { clock: systemClock, logger: processLogger, graceMs: 0, sdkQuery: SOME_QUERY };
 
-/** With the types that Rota has, whatever the host has registered. */
+/** Registries with the built-in types only: the types of the host are not checked. */
 let runtimes: RuntimeRegistry | undefined;
 let sources: WorkSourceRegistry | undefined;
 
-/** To be asked only of parts in which `faults` has found nothing yet. */
+/** Skips the parts in which `faults` has a fault already. */
 export function checkParts(subject: Subject, faults: readonly Fault[], host: HostKeys): readonly Fault[] {
   const isSound = (path: Path): boolean => {
-    const node = subject.tree === undefined ? undefined : find(subject.tree, path).node;
-    if (node !== undefined && isBroken(node)) return false;
+    if (subject.origin?.hasProblem(path) === true) return false;
     return faults.every((fault) => !startsWith(fault.path, [...subject.path, ...path]));
   };
   const found: Fault[] = [];
@@ -54,7 +52,7 @@ export function checkParts(subject: Subject, faults: readonly Fault[], host: Hos
 function nameFault(subject: Subject, path: Path): Fault {
   const expected = `a name of 1 to ${LONGEST_NAME} characters`;
   return {
-    ...refusal(subject, path, `Invalid schedule name: expected ${expected}`, expected),
+    ...rejection(subject, path, `Invalid schedule name: expected ${expected}`, expected),
     given: undefined,
   };
 }
@@ -64,7 +62,7 @@ function checkSchedule(subject: Subject, path: Path, schedule: unknown): Fault |
   const isCron = schedule["type"] === "cron";
   if (isCron && schedule["expression"] === undefined && schedule["cron"] === undefined) {
     const expected = 'a cron expression such as "0 9 * * 1-5"';
-    const fault = refusal(
+    const fault = rejection(
       subject,
       [...path, "expression"],
       `Missing expression: expected ${expected}`,
@@ -78,20 +76,18 @@ function checkSchedule(subject: Subject, path: Path, schedule: unknown): Fault |
   } catch (error) {
     const key = error instanceof ScheduleDefinitionError ? [error.key] : [];
     const expected = "a schedule without contradictions";
-    // It may be about any of the other keys as well.
-    const said = isTimingFilled(subject, path)
+    // The message may quote any key of the schedule, so a secret in one of them hides it.
+    const said = isTimingInterpolated(subject, path, schedule)
       ? `Invalid ${key.join("")}: expected ${expected}`
       : messageOf(error);
-    return refusal(subject, [...path, ...key], said, expected);
+    return rejection(subject, [...path, ...key], said, expected);
   }
 }
 
-/** Whether the environment has put something into what a contradiction can be about. */
-function isTimingFilled({ tree }: Subject, path: Path): boolean {
-  const node = tree === undefined ? undefined : find(tree, path).node;
-  if (node?.kind !== "map") return false;
-  const timing = [...node.entries].filter(([key]) => key !== "prompt" && key !== "work_source");
-  return timing.some(([, { value }]) => isInterpolated(value));
+/** Whether a variable was put into a key that a contradiction can be about. */
+function isTimingInterpolated({ origin }: Subject, path: Path, schedule: Fields): boolean {
+  const keys = Object.keys(schedule).filter((key) => key !== "prompt" && key !== "work_source");
+  return keys.some((key) => origin?.isInterpolated([...path, key]) === true);
 }
 
 function checkRuntime(
@@ -105,8 +101,8 @@ function checkRuntime(
     runtimes.runtimeOf({ name: "agent", runtime }, RUNTIME_CONTEXT);
     return undefined;
   } catch (error) {
-    const fault = refusal(subject, ["runtime"], messageOf(error), "a runtime that can be made");
-    // What it is refused for may be the password in its address.
+    const fault = rejection(subject, ["runtime"], messageOf(error), "a runtime that can be created");
+    // The reason may be a password in the address.
     return { ...fault, isSecret: true };
   }
 }
@@ -123,7 +119,7 @@ function checkSource(
     sources.create(requireConfig(source));
     return undefined;
   } catch (error) {
-    return refusal(subject, path, messageOf(error), "a work source that can be made");
+    return rejection(subject, path, messageOf(error), "a work source that can be created");
   }
 }
 

@@ -1,31 +1,33 @@
 /**
- * Holds a value against its schema, and says of each thing that is wrong what it is, where, what was expected, and what
- * was probably meant. What the environment has put into a value is not shown. Pure.
+ * Checks a value by its schema, and says of each fault where it is, what was expected and what the author probably meant.
+ * Never shows a value that comes from the environment. Pure.
  */
 import type * as z from "zod/mini";
+import { closest } from "../../closest.js";
 import { quote } from "../../errors.js";
 import { type Fields, isFields } from "../../fields.js";
-import { closest } from "../../closest.js";
-import {
-  find,
-  isInterpolated,
-  type Located,
-  type Path,
-  placeOfKey,
-} from "../../config/yaml/located-value.js";
-import { lastKey } from "./problem-path.js";
-import type { Fault } from "../../config/problem-list.js";
+import { type Fault, lastKey, type Path } from "./fault.js";
 import type { Schema } from "./schema/fields.js";
 
-/** A value, where it stands, and what leads there. */
+/** A value, and where it is. */
 export interface Subject {
   readonly value: unknown;
-  /** `undefined` for an object that nobody wrote into a file. */
-  readonly tree: Located | undefined;
   readonly path: Path;
+  /** `undefined` for an object that a program made. */
+  readonly origin: ValueOrigin | undefined;
 }
 
-export type Issue = z.core.$ZodIssue;
+/** What a reader of files knows about the value at a path below the subject. */
+export interface ValueOrigin {
+  /** The text of a scalar before variables were put in; `undefined` where it has none. */
+  writtenText(path: Path): string | undefined;
+  /** Whether variables were put into the value or a part of it, so that it may be secret. */
+  isInterpolated(path: Path): boolean;
+  /** Whether the reader reported a problem with the value or a part of it. */
+  hasProblem(path: Path): boolean;
+}
+
+export type SchemaIssue = z.core.$ZodIssue;
 
 /** A fault, with its path from the subject. */
 interface Found {
@@ -35,7 +37,7 @@ interface Found {
 
 export function checkValue(schema: Schema, subject: Subject): readonly Fault[] {
   const found = issuesOf(schema, subject.value).flatMap((issue) => explain(issue, subject));
-  // Whoever has misspelt a key is not told that it is missing as well.
+  // A misspelt key is reported as unknown, not as missing too.
   const meant = new Set(
     found.flatMap(({ fault: { suggestion }, path }) =>
       suggestion === undefined ? [] : [keyOf([...path.slice(0, -1), suggestion])],
@@ -46,29 +48,27 @@ export function checkValue(schema: Schema, subject: Subject): readonly Fault[] {
     .map(({ fault }) => fault);
 }
 
-export function issuesOf(schema: Schema, value: unknown): readonly Issue[] {
+export function issuesOf(schema: Schema, value: unknown): readonly SchemaIssue[] {
   return schema.safeParse(value).error?.issues ?? [];
 }
 
-/** The fault that another layer's check finds with a part of the subject; it is not quoted where it may show a secret. */
-export function refusal(subject: Subject, path: Path, sentence: string, expected: string): Fault {
+/** The fault of a part that its owner rejects with `sentence`, which is not shown where it may quote a secret. */
+export function rejection(subject: Subject, path: Path, sentence: string, expected: string): Fault {
   const whole = [...subject.path, ...path];
-  const { node, place } = placed(subject, path);
-  const message = node !== undefined && isInterpolated(node) ? hidden(whole, node, expected) : sentence;
-  const value = valueAt(subject, path);
-  return { code: "INVALID_VALUE", message, path: whole, place, expected, given: given(node, value) };
+  const message = isInterpolated(subject, path) ? hidden(subject, path, expected) : sentence;
+  return { code: "INVALID_VALUE", message, path: whole, expected, given: given(subject, path) };
 }
 
-function explain(issue: Issue, subject: Subject): readonly Found[] {
+function explain(issue: SchemaIssue, subject: Subject): readonly Found[] {
   const path = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => ({
       path: [...path, key],
       fault: unknownKey(subject, path, key, issue.message.split(" ")),
     }));
-  const { node } = placed(subject, path);
-  if (node?.kind === "scalar" && node.isBroken === true) return [];
   const value = valueAt(subject, path);
+  const isScalar = typeof value !== "object" || value === null;
+  if (isScalar && subject.origin?.hasProblem(path) === true) return [];
   return [
     { path, fault: value === undefined ? missing(issue, subject, path) : invalid(issue, subject, path) },
   ];
@@ -80,69 +80,70 @@ function unknownKey(subject: Subject, path: Path, key: string, known: readonly s
   const suggestion = closest(key, free) ?? closest(key, known);
   const expected =
     suggestion === undefined ? `expected ${known.join(", ")}` : `did you mean ${quote(suggestion)}?`;
-  const place = subject.tree === undefined ? undefined : placeOfKey(subject.tree, path, key);
   const message = `Unknown key ${quote(key)}: ${expected}`;
   const whole = [...subject.path, ...path, key];
   return {
     code: "UNKNOWN_KEY",
     message,
     path: whole,
-    place,
     given: quote(key),
     expected: known.join(", "),
     suggestion,
   };
 }
 
-function missing(issue: Issue, subject: Subject, path: Path): Fault {
+function missing(issue: SchemaIssue, subject: Subject, path: Path): Fault {
   const expected = expectedOf(issue);
   const whole = [...subject.path, ...path];
-  const { place } = placed(subject, path);
   return {
     code: "MISSING_KEY",
     message: `Missing ${lastKey(whole)}: expected ${expected}`,
     path: whole,
-    place,
     expected,
   };
 }
 
-function invalid(issue: Issue, subject: Subject, path: Path): Fault {
+function invalid(issue: SchemaIssue, subject: Subject, path: Path): Fault {
   const expected = expectedOf(issue);
   const whole = [...subject.path, ...path];
-  const { node, place } = placed(subject, path);
   const value = valueAt(subject, path);
   const isType = issue.code === "invalid_union";
   const known = isType ? optionsOf(issue) : issue.code === "invalid_value" ? issue.values.map(String) : [];
-  const isFilled = node !== undefined && isInterpolated(node);
+  const mayBeSecret = isInterpolated(subject, path);
   const isSecret = parametersOf(issue).isSecret === true;
-  const suggestion = typeof value === "string" && !isFilled ? closest(value, known) : undefined;
+  const suggestion = typeof value === "string" && !mayBeSecret ? closest(value, known) : undefined;
   const what = `${isType ? "Unknown" : "Invalid"} ${lastKey(whole)}`;
   const plain = `${what}${isSecret ? "" : ` ${shown(value)}`}: expected ${expected}`;
   const sentence =
     sentenceOf(issue) ?? (suggestion === undefined ? plain : `${plain}; did you mean ${quote(suggestion)}?`);
   return {
     code: isType ? "UNKNOWN_TYPE" : "INVALID_VALUE",
-    message: isFilled ? hidden(whole, node, expected) : sentence,
+    message: mayBeSecret ? hidden(subject, path, expected) : sentence,
     path: whole,
-    place,
-    given: isSecret ? undefined : given(node, value),
+    given: isSecret ? undefined : given(subject, path),
     expected,
     suggestion,
     isSecret,
   };
 }
 
-function hidden(path: Path, node: Located, expected: string): string {
-  const written = node.kind === "scalar" ? quote(node.written) : 'with "${…}" in it';
-  return `Invalid ${lastKey(path)} ${written}: expected ${expected} (what comes from the environment is not shown)`;
+function hidden(subject: Subject, path: Path, expected: string): string {
+  const text = subject.origin?.writtenText(path);
+  const written = text === undefined ? 'with "${…}" in it' : quote(text);
+  const key = lastKey([...subject.path, ...path]);
+  return `Invalid ${key} ${written}: expected ${expected} (values from the environment are not shown)`;
 }
 
-function given(node: Located | undefined, value: unknown): string {
-  return node?.kind === "scalar" && node.written !== undefined ? quote(node.written) : shown(value);
+function given(subject: Subject, path: Path): string {
+  const text = subject.origin?.writtenText(path);
+  return text === undefined ? shown(valueAt(subject, path)) : quote(text);
 }
 
-/** As people who write YAML call it. */
+function isInterpolated({ origin }: Subject, path: Path): boolean {
+  return origin?.isInterpolated(path) === true;
+}
+
+/** The value as a message about a YAML file names it. */
 export function shown(value: unknown): string {
   if (value === null) return "without a value";
   if (Array.isArray(value)) return "with a list";
@@ -156,27 +157,23 @@ interface OwnParameters {
   readonly isSecret?: unknown;
 }
 
-function parametersOf(issue: Issue): OwnParameters {
+function parametersOf(issue: SchemaIssue): OwnParameters {
   return issue.code === "custom" ? (issue.params ?? {}) : {};
 }
 
-function sentenceOf(issue: Issue): string | undefined {
+function sentenceOf(issue: SchemaIssue): string | undefined {
   const { sentence } = parametersOf(issue);
   return typeof sentence === "string" ? sentence : undefined;
 }
 
-function expectedOf(issue: Issue): string {
+function expectedOf(issue: SchemaIssue): string {
   const { expected } = parametersOf(issue);
   return typeof expected === "string" ? expected : issue.message;
 }
 
-function optionsOf(issue: Issue): readonly string[] {
+function optionsOf(issue: SchemaIssue): readonly string[] {
   const options: unknown = "options" in issue ? issue.options : [];
   return Array.isArray(options) ? options.map(String) : [];
-}
-
-function placed({ tree }: Subject, path: Path): Partial<ReturnType<typeof find>> {
-  return tree === undefined ? {} : find(tree, path);
 }
 
 export function valueAt(subject: Subject, path: Path): unknown {

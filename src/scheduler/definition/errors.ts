@@ -1,12 +1,8 @@
-/**
- * What is wrong with a configuration: every problem with its place, and one error that carries them all.
- * How they are shown is decided in show-problems.ts.
- */
+/** What is wrong with a configuration: every problem with its position, and one error whose message shows them all. */
 import { RotaError } from "../../errors.js";
-import { showProblems } from "./show-problems.js";
 
 export type ConfigErrorCode =
-  /** The file was read, and it or one that it names has problems. */
+  /** The file, or a file that it names, has problems. */
   | "INVALID_CONFIG"
   /** The file itself could not be read. */
   | "UNREADABLE_CONFIG";
@@ -24,20 +20,20 @@ export type ConfigProblemCode =
   | "UNREADABLE_FILE"
   | "UNSET_VARIABLE";
 
-/** One mistake, and where it is. What comes from the environment is never shown, only the text as it was written. */
+/** One mistake, and where it is. It shows the text as written, never a value from the environment. */
 export interface ConfigProblem {
   readonly code: ConfigProblemCode;
   /** What is wrong, and what was expected. */
   readonly message: string;
-  /** The place in words: `agents[2] "writer", schedule "nightly", expression`. Empty for a file as a whole. */
+  /** The path as text: `agents[2] "writer", schedule "nightly", expression`. Empty for a whole file. */
   readonly where: string;
-  /** The same as keys and indexes. */
+  /** The path as keys and indexes. */
   readonly path: readonly (string | number)[];
   readonly given: string | undefined;
   readonly expected: string | undefined;
-  /** The key, type or value that was probably meant. */
+  /** The key, type or value that the author probably meant. */
   readonly suggestion: string | undefined;
-  /** `undefined` where the configuration is no file. */
+  /** `undefined` for a configuration that was not read from a file. */
   readonly file: string | undefined;
   /** Counts from 1. */
   readonly line: number | undefined;
@@ -53,18 +49,36 @@ export interface ConfigErrorOptions {
   readonly files?: readonly string[] | undefined;
 }
 
-/** Its message has all problems. */
+/** Its message shows all problems. */
 export class ConfigError extends RotaError<ConfigErrorCode> {
-  /** In the order in which they stand in their files. */
+  /** In the order of their positions in the files. */
   readonly problems: readonly ConfigProblem[];
   /** The absolute paths of the files that were read or looked for. */
   readonly files: readonly string[];
 
   constructor(problems: readonly ConfigProblem[], options: ConfigErrorOptions = {}) {
     const { code = "INVALID_CONFIG", file, files = [] } = options;
-    super(showProblems(problems, file), { code });
+    super(messageFor(problems, file), { code });
     this.problems = problems;
     this.files = files;
   }
 }
 ConfigError.prototype.name = "ConfigError";
+
+/** A file with more mistakes than this is probably not a configuration. */
+const MOST_SHOWN = 100;
+
+function messageFor(problems: readonly ConfigProblem[], file: string | undefined): string {
+  const count = problems.length === 1 ? "a problem" : `${problems.length} problems`;
+  const shown = problems.slice(0, MOST_SHOWN).map(problemText);
+  const rest = problems.length - shown.length;
+  const more = rest === 0 ? [] : [`… and ${rest} more.`];
+  return [`${file ?? "The configuration"} has ${count}.`, ...shown, ...more].join("\n\n");
+}
+
+function problemText({ file, line, column, where, message, frame }: ConfigProblem): string {
+  const position = [file, line, column].filter((part) => part !== undefined).join(":");
+  const head = [position, where].filter((part) => part !== "").join(" ");
+  const lines = head === "" ? [message] : [head, `  ${message}`];
+  return (frame === undefined ? lines : [...lines, frame]).join("\n");
+}

@@ -1,16 +1,14 @@
 /**
- * The definition of a configuration: which keys the fleet, its defaults and its agents have. Checks and the JSON Schema
- * both come from it. Made when first needed, because importing must cost nothing.
+ * The keys of an agent, as a program gives it to a scheduler and, with a few keys more, as a file has it. Schemas are made
+ * when a check first needs them, so that importing stays cheap.
  */
 import { isName, LONGEST_NAME } from "../../../state/validate-state.js";
-import { timeZone } from "../../timing/time-zone.js";
-import { durationMs } from "../../../duration.js";
-import { checked, list, map, mapOf, optional, type Schema, text, fitting, wholeNumber } from "./fields.js";
-import { envSchema, keysBesideRuntime, runtimeSchema } from "./runtime-schema.js";
-import { onFailureSchema, scheduleSchema, timeoutSchema } from "./schedule-schema.js";
+import { fitting, type KeySchemas, map, mapOf, optional, type Schema, text, wholeNumber } from "./fields.js";
+import { runtimeSchema } from "./runtime-schema.js";
+import { scheduleSchema, timeoutSchema } from "./schedule-schema.js";
 import { workSourceSchema } from "./work-source-schema.js";
 
-/** What a host has beyond what Rota knows. */
+/** What a host adds to what Rota knows. */
 export interface HostKeys {
   /** Types of runtimes that the host has registered. */
   readonly runtimeTypes?: readonly string[] | undefined;
@@ -20,118 +18,28 @@ export interface HostKeys {
   readonly agentKeys?: readonly string[] | undefined;
 }
 
-type Keys = Readonly<Record<string, Schema>>;
+export const AGENT_DESCRIPTION = "An agent: a named worker, when it runs, and how.";
+export const EXPECTED_AGENT = "an agent such as { name: writer, schedules: { … } }";
 
-/** The definition of one kind of configuration. */
-export interface ConfigSchemas {
-  /** The keys of the file, except `defaults` and `agents`. */
-  readonly fleet: Schema;
-  readonly defaults: Schema;
-  readonly agent: Schema;
-  /** An agent as the scheduler takes it. */
-  readonly plainAgent: Schema;
-}
-
-export const agentDescription = "An agent: a named worker, when it runs, and how.";
-const EXPECTED_AGENT = "an agent such as { name: writer, schedules: { … } }";
-
-export function fleetKeys(): Keys {
+/** The keys that an agent and the defaults of a file both have; in a part (`isWhole: false`) any key may be missing. */
+export function commonKeys(host: HostKeys, isWhole: boolean): KeySchemas {
   return {
-    version: optional(
-      fitting("1, the only version that this Rota reads", (given) => given === 1, {
-        const: 1,
-        default: 1,
-        description: "The version of this format.",
-      }),
-    ),
-    state_dir: optional(
-      text("Where state and jobs are kept, relative to this file. Default: .rota.", "a directory"),
-    ),
-    timezone: optional(
-      checked('an IANA name such as "Europe/London"', (given) => void timeZone(zoneName(given)), {
-        type: "string",
-        description: "The time zone of cron schedules that name none. Default: the system's.",
-        examples: ["Europe/London", "UTC"],
-      }),
-    ),
-    jitter: optional(
-      fitting("0 to 10 percent", (given) => typeof given === "number" && given >= 0 && given <= 10, {
-        type: "number",
-        minimum: 0,
-        maximum: 10,
-        default: 0,
-        description: "The jitter of intervals that name none, in percent.",
-      }),
-    ),
-    max_concurrent: optional(
-      wholeNumber("How many jobs may run at a time, over all agents. Default: no limit.", 1),
-    ),
-    check_interval: optional(
-      fitting('milliseconds from 1 or text such as "1s"', (given) => checkIntervalMs(given) !== undefined, {
-        default: "1s",
-        description: "The longest time between two checks.",
-        anyOf: [
-          { type: "number", minimum: 1 },
-          { type: "string", pattern: "^[0-9]+[smhd]$" },
-        ],
-      }),
-    ),
-  };
-}
-
-/** The milliseconds in a `check_interval`; `undefined` for what is none. */
-export function checkIntervalMs(given: unknown): number | undefined {
-  const ms = typeof given === "string" ? durationMs(given) : given;
-  return typeof ms === "number" && ms >= 1 && ms < Infinity ? ms : undefined;
-}
-
-/** `Intl` would take what is no text for text. */
-function zoneName(given: unknown): string {
-  return typeof given === "string" ? given : "";
-}
-
-function instancesKeys(): Keys {
-  return {
+    description: optional(text("What the agent is for.")),
     instances: optional(
       map(
         {
           max_concurrent: optional(
-            wholeNumber("How many jobs the agent may have at a time, over all its schedules.", 1, {
+            wholeNumber("How many jobs of the agent may run at a time, over all its schedules.", 1, {
               default: 1,
             }),
           ),
         },
         "a map such as { max_concurrent: 2 }",
-        { description: "How many of it there may be." },
+        { description: "How many jobs of the agent may run at a time." },
       ),
     ),
-  };
-}
-
-/** What an agent and the defaults both have. */
-export function commonKeys(host: HostKeys, isWhole: boolean): Keys {
-  return {
-    description: optional(text("What it is for.")),
-    ...instancesKeys(),
     runtime: optional(runtimeSchema(host.runtimeTypes ?? [], isWhole)),
   };
-}
-
-/** What only a file has, or has in another way; it is made part of the runtime and the schedules. */
-export function fileKeys(host: HostKeys, isWhole: boolean): Keys {
-  return {
-    env: envSchema(),
-    timeout: timeoutSchema("an agent", true),
-    work_source: workSourceSchema(host.workSourceTypes ?? [], "none", isWhole),
-    on_failure: onFailureSchema(
-      "What a failed job does to the next run of its interval or cron schedule, where that says nothing itself.",
-    ),
-  };
-}
-
-/** Each agent adds what is missing. */
-export function defaultsKeys(host: HostKeys): Keys {
-  return { ...hostKeys(host), ...keysBesideRuntime(), ...commonKeys(host, false), ...fileKeys(host, false) };
 }
 
 export function nameSchema(): Schema {
@@ -139,77 +47,55 @@ export function nameSchema(): Schema {
     type: "string",
     minLength: 1,
     maxLength: LONGEST_NAME,
-    description: "Its name, which no other agent has.",
+    description: "The agent's name, unique in the fleet.",
   });
 }
 
+/** `inFile`: with the keys that only the schedules of a file have. */
 export function schedulesSchema(host: HostKeys, inFile: boolean): Schema {
   const source = workSourceSchema(host.workSourceTypes ?? [], inFile ? "the agent's" : "none", true);
   return optional(
-    mapOf(scheduleSchema(source, inFile), "schedules by name", "Its schedules, by name.", {
+    mapOf(scheduleSchema(source, inFile), "schedules by name", "The agent's schedules, by name.", {
       propertyNames: { minLength: 1, maxLength: LONGEST_NAME },
     }),
   );
 }
 
-/** Keys of the host, of which nothing is known. */
-export function hostKeys({ agentKeys = [] }: HostKeys): Keys {
+/** The keys that the host reads: any value is accepted. */
+export function hostKeys({ agentKeys = [] }: HostKeys): KeySchemas {
   const anything = { description: "Read by the host." };
   return Object.fromEntries(
     agentKeys.map((key) => [key, optional(fitting("a value", () => true, anything))]),
   );
 }
 
-let builtIn: ConfigSchemas | undefined;
-
-/** Those of a host with nothing of its own are kept. */
-export function configSchemas(host: HostKeys): ConfigSchemas {
-  const isPlain = [host.runtimeTypes, host.workSourceTypes, host.agentKeys].every(
-    (names) => names === undefined || names.length === 0,
-  );
-  if (!isPlain) return makeSchemas(host);
-  builtIn ??= makeSchemas({});
-  return builtIn;
+/** Makes schemas by host, and keeps the ones of a host that adds nothing: most calls need exactly these. */
+export function schemasByHost<Schemas>(make: (host: HostKeys) => Schemas): (host: HostKeys) => Schemas {
+  let builtIn: Schemas | undefined;
+  return (host) => {
+    const { runtimeTypes = [], workSourceTypes = [], agentKeys = [] } = host;
+    if (runtimeTypes.length + workSourceTypes.length + agentKeys.length > 0) return make(host);
+    builtIn ??= make({});
+    return builtIn;
+  };
 }
+
+/** An agent as a program gives it to a scheduler. */
+export const agentSchema: (host: HostKeys) => Schema = schemasByHost((host) =>
+  map(
+    {
+      name: nameSchema(),
+      ...hostKeys(host),
+      ...commonKeys(host, true),
+      timeout: timeoutSchema("an agent", false),
+      run: optional(fitting("a function", isFunction, { description: "Runs a job in this process." })),
+      schedules: schedulesSchema(host, false),
+    },
+    EXPECTED_AGENT,
+    { description: AGENT_DESCRIPTION },
+  ),
+);
 
 function isFunction(given: unknown): boolean {
   return typeof given === "function";
-}
-
-function makeSchemas(host: HostKeys): ConfigSchemas {
-  const common = { ...hostKeys(host), ...commonKeys(host, true) };
-  const run = optional(fitting("a function", isFunction, { description: "Runs a job in this process." }));
-  return {
-    // What is in these two is checked by the others.
-    fleet: map(
-      {
-        ...fleetKeys(),
-        defaults: optional(fitting("a map of keys", () => true, { description: "Merged into every agent." })),
-        agents: list(
-          fitting("an agent", () => true, { description: "An agent." }),
-          "a list of agents",
-          "The agents.",
-        ),
-      },
-      "a map such as { version: 1, agents: [ … ] }",
-      { description: "A fleet of agents." },
-    ),
-    defaults: map(defaultsKeys(host), "a map of keys", { description: "Merged into every agent." }),
-    agent: map(
-      { name: nameSchema(), ...common, ...fileKeys(host, true), schedules: schedulesSchema(host, true) },
-      EXPECTED_AGENT,
-      { description: agentDescription },
-    ),
-    plainAgent: map(
-      {
-        name: nameSchema(),
-        ...common,
-        timeout: timeoutSchema("an agent", false),
-        run,
-        schedules: schedulesSchema(host, false),
-      },
-      EXPECTED_AGENT,
-      { description: agentDescription },
-    ),
-  };
 }

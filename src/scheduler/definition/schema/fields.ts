@@ -1,31 +1,32 @@
 /**
- * The building blocks of the definition of a configuration. Each says in words what is expected, checks it, and describes
- * itself for editors. A check that another layer has is that layer's, so that both say the same.
+ * The building blocks of schemas. Each checks a value, says what was expected, and describes itself for editors.
+ * Where the scheduler or the runner checks the same value, the schema calls that check, so that messages agree.
  */
 import * as z from "zod/mini";
 import { messageOf } from "../../../errors.js";
 
-/** What an editor is told: JSON Schema keywords. */
+/** What editors show: JSON Schema keywords. */
 export interface Description {
   readonly description: string;
   readonly [keyword: string]: unknown;
 }
 
-/** Descriptions are kept apart from zod's own registry, which is the host's. */
+/** A registry apart from zod's global one, which belongs to the host. */
 export type Descriptions = z.core.$ZodRegistry<Record<string, unknown>>;
 export const descriptions: Descriptions = z.registry();
 
 export type Schema = z.ZodMiniType;
 export type MapSchema = z.ZodMiniObject;
+export type KeySchemas = Readonly<Record<string, Schema>>;
 
-/** The parameters of an issue that a check of ours raises. */
+/** The parameters of an issue that `leaf` raises. */
 export interface CheckParameters {
   readonly expected: string;
-  /** What the layer that knows best has to say; may hold the value. */
+  /** The message of the check; may quote the value. */
   readonly sentence: string | undefined;
-  /** What the text of a variable is to be read as. */
+  /** The JSON type that the text of a variable is converted to. */
   readonly type: unknown;
-  /** Not to be shown: `writeOnly` in the description says so. */
+  /** Whether messages hide the value: `writeOnly` in the description says so. */
   readonly isSecret: boolean;
 }
 
@@ -38,7 +39,7 @@ export function optional(schema: Schema): Schema {
   return z.optional(schema);
 }
 
-export function allOptional(shape: Readonly<Record<string, Schema>>): Record<string, Schema> {
+export function allOptional(shape: KeySchemas): Record<string, Schema> {
   return Object.fromEntries(Object.entries(shape).map(([key, schema]) => [key, optional(schema)]));
 }
 
@@ -46,7 +47,7 @@ export function nullable(schema: Schema): Schema {
   return z.nullable(schema);
 }
 
-/** Anything that `check` does not throw at. */
+/** Accepts every value for which `check` does not throw. */
 export function checked(expected: string, check: (value: unknown) => void, description: Description): Schema {
   return leaf(expected, description, (given) => {
     try {
@@ -58,7 +59,7 @@ export function checked(expected: string, check: (value: unknown) => void, descr
   });
 }
 
-/** Anything of which `isRight` is true. */
+/** Accepts every value for which `isRight` returns true. */
 export function fitting(
   expected: string,
   isRight: (given: unknown) => boolean,
@@ -109,17 +110,17 @@ export function list(item: Schema, expected: string, description: string, keywor
   return describe(z.array(item, { error: () => expected }), { description, ...keywords });
 }
 
-/** Any keys, all of one kind. */
+/** A map with any keys, whose values have one schema. */
 export function mapOf(item: Schema, expected: string, description: string, keywords: object = {}): Schema {
   const schema = z.record(z.string(), item, { error: () => expected });
   return describe(schema, { description, ...keywords });
 }
 
-/** Names and their texts, such as environment variables. */
+/** A map of names to texts, such as environment variables. */
 export function textsByName(expected: string, description: string, keywords: object = {}): Schema {
   const item = fitting("text, a number or a boolean", isValue, {
     type: ["string", "number", "boolean"],
-    description: "Its value.",
+    description: "The value.",
   });
   return mapOf(item, expected, description, keywords);
 }
@@ -129,26 +130,18 @@ function isValue(given: unknown): boolean {
   return typeof given === "boolean" || (typeof given === "string" && !given.includes("\0"));
 }
 
-/** These keys and no others. */
-export function map(
-  shape: Readonly<Record<string, Schema>>,
-  expected: string,
-  description: Description,
-): MapSchema {
+/** A map with exactly the keys of `shape`. */
+export function map(shape: KeySchemas, expected: string, description: Description): MapSchema {
   const known = Object.keys(shape).join(" ");
   const schema = z.strictObject(shape, {
-    // Which keys there are is what a message about another one has to say.
+    // The message about an unknown key lists the known ones.
     error: ({ code }) => (code === "unrecognized_keys" ? known : expected),
   });
   return describe(schema, description);
 }
 
-/** These keys, and others that only the host knows. */
-export function openMap(
-  shape: Readonly<Record<string, Schema>>,
-  expected: string,
-  description: Description,
-): MapSchema {
+/** A map with the keys of `shape`, and any more that the host reads. */
+export function openMap(shape: KeySchemas, expected: string, description: Description): MapSchema {
   return describe(z.looseObject(shape, { error: () => expected }), description);
 }
 
@@ -156,7 +149,7 @@ export function constant(type: string, description: string): Schema {
   return describe(z.literal(type, { error: () => JSON.stringify(type) }), { description });
 }
 
-/** One of several maps, told apart by their `type`. */
+/** One of several maps, by their `type`. */
 export function oneOf(
   options: Readonly<Record<string, MapSchema>>,
   expected: string,
@@ -164,7 +157,7 @@ export function oneOf(
 ): Schema {
   const types = Object.keys(options);
   const [first, ...rest] = Object.values(options);
-  if (first === undefined) throw new RangeError("A choice between no maps.");
+  if (first === undefined) throw new RangeError("oneOf needs at least one map.");
   const schema = z.discriminatedUnion("type", [first, ...rest], {
     error: ({ code }) => (code === "invalid_union" ? `one of ${types.join(", ")}` : expected),
   });

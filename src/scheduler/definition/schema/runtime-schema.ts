@@ -1,9 +1,10 @@
-/** The keys of a runtime, by its type. What only the runtime itself can judge is asked of it in check-parts.ts. */
+/** The keys of a runtime, by its type. Whether a runtime of these keys can be created is checked in check-parts.ts. */
 import { timeoutMs } from "../../../runner/configuration.js";
 import {
   allOptional,
   checked,
   choice,
+  type KeySchemas,
   list,
   mapOf,
   oneOf,
@@ -16,14 +17,12 @@ import {
 } from "./fields.js";
 import { type TypedMap, typedMaps } from "./typed-maps.js";
 
-type Keys = Readonly<Record<string, Schema>>;
-
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/** What the types that Rota has are made of. */
+/** The built-in types. */
 export const RUNTIMES: Readonly<Record<string, TypedMap>> = {
   command: {
-    description: "A command of its own: an argument list, never a shell.",
+    description: "A child process: an argument list, never a shell.",
     keys: () => ({
       command: list(
         // An argument may be empty.
@@ -32,29 +31,34 @@ export const RUNTIMES: Readonly<Record<string, TypedMap>> = {
           description: "The program, or an argument; {prompt} stands for the prompt.",
         }),
         'a list such as ["node", "work.js"]',
-        "The program and its arguments. Without {prompt} in them, the prompt comes on stdin.",
+        "The program and its arguments. Without {prompt} in them, the prompt is written to stdin.",
         { minItems: 1, examples: [["node", "work.js"]] },
       ),
       cwd: optional(
-        text("Its directory, relative to this file. Default: the directory of this file.", "a directory"),
+        text(
+          "The working directory, relative to this file. Default: the directory of this file.",
+          "a directory",
+        ),
       ),
       env: envSchema(),
       pass_env: optional(
         list(
           text("The name of a variable."),
           'a list of names such as ["API_TOKEN"]',
-          "Variables of Rota's own environment that it sees, besides PATH, HOME and the like.",
+          "Variables of Rota's environment that are passed on, besides PATH, HOME and similar ones.",
         ),
       ),
-      input: optional(choice(["stdin", "none"], "Whether the prompt comes on stdin.", { default: "stdin" })),
+      input: optional(
+        choice(["stdin", "none"], "Whether the prompt is written to stdin.", { default: "stdin" }),
+      ),
     }),
   },
   http: {
-    description: "A request to a web server; an answer of the 200s is success.",
+    description: "A request to a web server; a 2xx response is success.",
     keys: () => ({
       url: fitting('an address such as "https://example.org/hook"', isAddress, {
         type: "string",
-        description: "Where to, without name or password.",
+        description: "The address, without name or password.",
         writeOnly: true,
         examples: ["https://example.org/hook"],
       }),
@@ -69,7 +73,7 @@ export const RUNTIMES: Readonly<Record<string, TypedMap>> = {
       headers: optional(
         textsByName(
           "names and their texts",
-          "Sent to this origin only, not to another that it redirects to.",
+          "Sent to this origin only, not to a different origin after a redirect.",
         ),
       ),
       body: optional(
@@ -89,7 +93,7 @@ export const RUNTIMES: Readonly<Record<string, TypedMap>> = {
           'milliseconds above 0 or text such as "30s"',
           (given) => void timeoutMs(given, "an http runtime"),
           {
-            description: "How long the answer may take.",
+            description: "How long the request may take.",
             anyOf: [
               { type: "number", exclusiveMinimum: 0 },
               { type: "string", pattern: "^[0-9]+[smhd]$" },
@@ -101,26 +105,26 @@ export const RUNTIMES: Readonly<Record<string, TypedMap>> = {
     }),
   },
   messages: {
-    description: "An agent SDK, asked through the sdkQuery that the host gives.",
+    description: "An agent SDK, called through the host's sdkQuery.",
     keys: () => ({
       options: optional(
         mapOf(
           fitting("a value", (given) => given !== undefined, { description: "An option of the SDK." }),
           "the options of the SDK",
-          "Handed to the SDK as they are.",
+          "Passed to the SDK unchanged.",
         ),
       ),
     }),
   },
-  function: { description: "The agent's own `run`, which the host gives.", keys: () => ({}) },
+  function: { description: "The agent's `run` function, which the host provides.", keys: () => ({}) },
 };
 
-/** Variables for commands, on an agent or in its runtime. */
+/** Environment variables of commands, on an agent or in its runtime. */
 export function envSchema(): Schema {
   return optional(
     textsByName(
       "names and their texts (env: { NAME: value })",
-      "Environment variables that its commands see.",
+      "Environment variables of the agent's commands.",
     ),
   );
 }
@@ -129,23 +133,27 @@ function isAddress(given: unknown): boolean {
   return typeof given === "string" && URL.canParse(given) && /^https?:$/.test(new URL(given).protocol);
 }
 
-/** The keys of all types, as they may stand beside the `runtime` of an agent that has it. */
-export function keysBesideRuntime(): Keys {
+/** The keys of all types, which an agent may have beside its `runtime`. */
+export function keysBesideRuntime(): KeySchemas {
   const { timeout: _, ...keys } = Object.assign({}, ...Object.values(RUNTIMES).map((type) => type.keys()));
   return allOptional(keys);
 }
 
-/** Which keys a runtime of a type has, except those that an agent has itself; `undefined` for a type of the host. */
+/** The keys of a runtime, without the keys that an agent has too; `undefined` for a type of the host. */
 export function keysOfRuntime(type: string): readonly string[] | undefined {
   if (!Object.hasOwn(RUNTIMES, type)) return undefined;
   return Object.keys(RUNTIMES[type]?.keys() ?? {}).filter((key) => key !== "timeout" && key !== "env");
 }
 
-/** `others` are types that the host has registered: only their type is known here. Parts of a runtime may be merged. */
-export function runtimeSchema(others: readonly string[], isWhole: boolean): Schema {
-  const options = typedMaps(RUNTIMES, { others, otherIs: "A runtime of the host.", isWhole });
+/** The built-in types that have the key. */
+export function runtimesWithKey(key: string): readonly string[] {
+  return Object.keys(RUNTIMES).filter((type) => keysOfRuntime(type)?.includes(key));
+}
+
+export function runtimeSchema(hostTypes: readonly string[], isWhole: boolean): Schema {
+  const options = typedMaps(RUNTIMES, { hostTypes, hostDescription: "A runtime of the host.", isWhole });
   return oneOf(options, "a runtime such as { type: command, command: [node, work.js] }", {
     description:
-      "How its jobs run. Its keys may stand beside it: `runtime: command`, `command: [node, work.js]`.",
+      "How jobs run. Its keys may also be keys of the agent: `runtime: command`, `command: [node, work.js]`.",
   });
 }

@@ -1,4 +1,4 @@
-/** The keys of a schedule, by its type. Their values are checked by the scheduler's own `validateSchedule`. */
+/** The keys of a schedule, by its type. The scheduler's `validateSchedule` checks their values. */
 import { timeoutMs } from "../../../runner/configuration.js";
 import { validateSchedule } from "../../timing/schedule.js";
 import {
@@ -7,6 +7,7 @@ import {
   choice,
   constant,
   type Description,
+  type KeySchemas,
   map,
   type MapSchema,
   nullable,
@@ -16,7 +17,7 @@ import {
   fitting,
 } from "./fields.js";
 
-/** The least that a schedule of a type is, to check one more key with. */
+/** The smallest valid schedule of each type: a check adds one key to it. */
 const LEAST = {
   interval: { type: "interval", interval: "1s" },
   cron: { type: "cron" },
@@ -27,12 +28,12 @@ const DURATION = { type: "string", pattern: "^[0-9]+[smhd]$", examples: ["30s", 
 const ON_FAILURE = ["backoff", "continue", "pause"];
 
 export function timeoutSchema(whose: "an agent" | "a schedule", inFile: boolean): Schema {
-  const byDefault = whose === "a schedule" ? "the agent's" : "for ever";
+  const byDefault = whose === "a schedule" ? "the agent's" : "no limit";
   const schema = checked(
     'milliseconds above 0 or text such as "5m"',
     (given) => void timeoutMs(given, whose),
     {
-      description: `How long a job may take: milliseconds, or text such as "5m"; null: for ever. Default: ${byDefault}.`,
+      description: `How long a job may take: milliseconds, or text such as "5m"; null: no limit. Default: ${byDefault}.`,
       anyOf: [{ type: "number", exclusiveMinimum: 0 }, DURATION],
     },
   );
@@ -43,7 +44,7 @@ export function onFailureSchema(description: string): Schema {
   return optional(choice(ON_FAILURE, description, { default: "backoff" }));
 }
 
-/** How a schedule is written; `inFile` adds what only a file has. */
+/** `inFile` adds the keys that only a file has. */
 export function scheduleSchema(workSource: Schema, inFile: boolean): Schema {
   const common = { ...commonKeys(workSource, inFile), ...(inFile ? { enabled: enabledSchema() } : {}) };
   const options: Record<string, MapSchema> = {};
@@ -55,7 +56,7 @@ export function scheduleSchema(workSource: Schema, inFile: boolean): Schema {
   return oneOf(options, "a map with a type", { description: SCHEDULE });
 }
 
-/** Some keys of a schedule, whose other keys stand elsewhere. */
+/** A part of a schedule, which is merged into the schedule of an agent's file. */
 export function schedulePartsSchema(workSource: Schema): Schema {
   const keys: Record<string, Schema> = Object.assign({}, ...Object.values(TYPES).map((type) => type.keys()));
   const type = choice(Object.keys(TYPES), "When it runs.");
@@ -63,12 +64,12 @@ export function schedulePartsSchema(workSource: Schema): Schema {
   return map(allOptional(shape), "a map of keys", { description: SCHEDULE });
 }
 
-const SCHEDULE = "When a job is due, and what it is to do.";
+const SCHEDULE = "When a job is due, and what it does.";
 
-function commonKeys(workSource: Schema, inFile: boolean): Readonly<Record<string, Schema>> {
+function commonKeys(workSource: Schema, inFile: boolean): KeySchemas {
   const prompt = fitting("text", (given) => typeof given === "string", {
     type: "string",
-    description: "What the job is to do.",
+    description: "The instructions for the job.",
   });
   return { prompt: optional(prompt), work_source: workSource, timeout: timeoutSchema("a schedule", inFile) };
 }
@@ -78,24 +79,24 @@ function enabledSchema(): Schema {
     fitting("true or false", (given) => typeof given === "boolean", {
       type: "boolean",
       default: true,
-      description: "Whether there is such a schedule at all; false leaves it out.",
+      description: "Whether the schedule exists; false leaves it out.",
     }),
   );
 }
 
 interface TypeKeys {
   readonly description: string;
-  readonly keys: () => Readonly<Record<string, Schema>>;
+  readonly keys: () => KeySchemas;
   readonly [keyword: string]: unknown;
 }
 
 const TYPES: Readonly<Record<string, TypeKeys>> = {
   interval: {
-    description: "At once the first time, then counted from the end of the last run.",
+    description: "Runs immediately the first time, then an interval after the end of the last run.",
     keys: () => ({
       interval: timing("interval", "interval", 'text such as "5m"', {
         ...DURATION,
-        description: "How long to wait: a positive whole number and s, m, h or d.",
+        description: "The time between runs: a positive whole number and s, m, h or d.",
       }),
       anchor: optional(
         choice(["completion", "start"], "What the interval counts from.", { default: "completion" }),
@@ -106,18 +107,18 @@ const TYPES: Readonly<Record<string, TypeKeys>> = {
           minimum: 0,
           maximum: 10,
           description:
-            "Percent of the wait that is added at random. Default: the fleet's `jitter`, which is 0.",
+            "At most this percentage of the interval is added at random. Default: the fleet's `jitter`, which is 0.",
         }),
       ),
       ...recurring("interval"),
     }),
   },
   cron: {
-    description: "At the matching local times of its time zone.",
+    description: "Runs at the matching local times of its time zone.",
     anyOf: [{ required: ["expression"] }, { required: ["cron"] }],
     keys: () => ({
-      expression: optional(cronText("The times, in five cron fields or six with seconds in front.")),
-      cron: optional(cronText("Another word for `expression`.")),
+      expression: optional(cronText("The times: five cron fields, or six with seconds first.")),
+      cron: optional(cronText("An alias of `expression`.")),
       timezone: optional(
         checked(
           'an IANA name such as "Europe/London"',
@@ -133,7 +134,7 @@ const TYPES: Readonly<Record<string, TypeKeys>> = {
     }),
   },
   once: {
-    description: "One time.",
+    description: "Runs one time.",
     keys: () => ({
       at: timing("once", "at", 'an ISO time with its offset, such as "2026-03-01T09:00:00Z"', {
         type: "string",
@@ -143,8 +144,8 @@ const TYPES: Readonly<Record<string, TypeKeys>> = {
       ...lateness("once"),
     }),
   },
-  webhook: { description: "Started by a request from outside, never by itself.", keys: () => ({}) },
-  chat: { description: "Started by a message, never by itself.", keys: () => ({}) },
+  webhook: { description: "Runs on a request, never by time.", keys: () => ({}) },
+  chat: { description: "Runs on a message, never by time.", keys: () => ({}) },
 };
 
 function timing(
@@ -165,36 +166,35 @@ function cronText(description: string): Schema {
   );
 }
 
-function recurring(type: "interval" | "cron"): Readonly<Record<string, Schema>> {
+function recurring(type: "interval" | "cron"): KeySchemas {
   return {
     min_interval: optional(
-      duration(type, "min_interval", "The next run is at least this far away when it is planned."),
+      duration(type, "min_interval", "The shortest time from planning to the next run."),
     ),
-    max_interval: optional(
-      duration(type, "max_interval", "The next run is at most this far away when it is planned."),
-    ),
+    max_interval: optional(duration(type, "max_interval", "The longest time from planning to the next run.")),
     ...lateness(type),
     on_failure: onFailureSchema(
-      "What a failed job does to the next run: doubles the wait of an interval, nothing, or pauses the schedule. " +
-        "Default: the agent's, which is backoff.",
+      "What a failed job does to the next run: backoff doubles the wait of an interval, continue changes nothing, pause " +
+        "pauses the schedule. Default: the agent's, which is backoff.",
     ),
   };
 }
 
-function lateness(type: "interval" | "cron" | "once"): Readonly<Record<string, Schema>> {
-  const missed = `Whether a slot that nobody was there to run is dropped, or run one time late.`;
+function lateness(type: "interval" | "cron" | "once"): KeySchemas {
+  const missed =
+    "What happens to slots that were due while no scheduler ran: skip them, or run one job late.";
   return {
     missed: optional(choice(["skip", "once"], missed, { default: type === "interval" ? "once" : "skip" })),
     grace: optional(
       duration(
         type,
         "grace",
-        "How late a slot may start without counting as missed. Default: half the period up to a minute, else a " +
+        "How late a slot may start before it counts as missed. Default: half of a period up to a minute, else a " +
           "sixtieth of it, at most 5m.",
       ),
     ),
     when_busy: optional(
-      choice(["wait", "skip"], "What becomes of a slot that is due while its agent is at capacity.", {
+      choice(["wait", "skip"], "What happens to a slot that is due while the agent is at capacity.", {
         default: "wait",
       }),
     ),

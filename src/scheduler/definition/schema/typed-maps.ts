@@ -1,28 +1,30 @@
-/** Maps of which a `type` says what other keys they have: those that Rota knows, and those of the host. */
-import { allOptional, constant, map, type MapSchema, openMap, type Schema } from "./fields.js";
+/** Schemas of maps whose `type` decides which keys they have: the built-in types, and the types of the host. */
+import { allOptional, constant, type KeySchemas, map, type MapSchema, openMap } from "./fields.js";
 
 export interface TypedMap {
   readonly description: string;
-  readonly keys: () => Readonly<Record<string, Schema>>;
+  readonly keys: () => KeySchemas;
 }
 
 interface TypedMapOptions {
-  /** Types that the host has registered: only their type is known here. */
-  readonly others: readonly string[];
-  /** What one of those is. */
-  readonly otherIs: string;
-  /** Whether keys may be missing because parts of the map are still to be merged. */
+  /** Types that the host has registered: the schema accepts any keys beside the type. */
+  readonly hostTypes: readonly string[];
+  /** Describes a map of such a type. */
+  readonly hostDescription: string;
+  /** `false` for a part that is merged later: any key may be missing. */
   readonly isWhole: boolean;
 }
 
-/** By type. */
+/** The schemas by type. */
 export function typedMaps(
   known: Readonly<Record<string, TypedMap>>,
-  { others, otherIs, isWhole }: TypedMapOptions,
+  { hostTypes, hostDescription, isWhole }: TypedMapOptions,
 ): Record<string, MapSchema> {
   const schemas: Record<string, MapSchema> = {};
-  for (const type of others)
-    schemas[type] = openMap({ type: constant(type, otherIs) }, "a map with a type", { description: otherIs });
+  for (const type of hostTypes)
+    schemas[type] = openMap({ type: constant(type, hostDescription) }, "a map with a type", {
+      description: hostDescription,
+    });
   for (const [type, { description, keys }] of Object.entries(known))
     schemas[type] = map(
       { type: constant(type, description), ...(isWhole ? keys() : allOptional(keys())) },

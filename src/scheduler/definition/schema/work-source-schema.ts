@@ -1,14 +1,14 @@
-/** The keys of a work source, by its type. What only the source itself can judge is asked of it in check-parts.ts. */
+/** The keys of a work source, by its type. Whether a source of these keys can be created is checked in check-parts.ts. */
 import { list, map, nullable, oneOf, openMap, optional, type Schema, text, fitting } from "./fields.js";
 import { type TypedMap, typedMaps } from "./typed-maps.js";
 import { durationMs } from "../../../duration.js";
 
 const WORK_SOURCES: Readonly<Record<string, TypedMap>> = {
   directory: {
-    description: "Files in a directory that any number of processes share.",
+    description: "Files in a directory, which any number of processes may share.",
     keys: () => ({
       path: text(
-        "A directory with ready/, working/, done/ and failed/, made where missing; relative to this file.",
+        "The directory with ready/, working/, done/ and failed/, which are created; relative to this file.",
         "the path of a directory",
       ),
       claim_expiry: expiry("1s", "365d"),
@@ -21,17 +21,17 @@ const WORK_SOURCES: Readonly<Record<string, TypedMap>> = {
       labels: optional(
         map(
           {
-            ready: label("Issues with it can be taken.", "ready"),
-            working: label("Marks an issue that is being worked on.", "agent-working"),
-            done: label("Added when the work succeeded."),
-            failed: label("Added when it failed."),
+            ready: label("Marks an issue that can be claimed.", "ready"),
+            working: label("Marks an issue that is claimed.", "agent-working"),
+            done: label("Added when the job succeeded."),
+            failed: label("Added when the job failed."),
           },
           "labels by state",
-          { description: "Which labels stand for which state." },
+          { description: "The labels of the states." },
         ),
       ),
       exclude_labels: optional(
-        list(labelText("A label."), "a list of labels", "Issues with one of these are left alone.", {
+        list(labelText("A label."), "a list of labels", "Issues with one of the labels are ignored.", {
           default: ["blocked", "wip"],
         }),
       ),
@@ -40,20 +40,20 @@ const WORK_SOURCES: Readonly<Record<string, TypedMap>> = {
         list(
           pattern("A login.", /^[\w-]+(\[bot\])?$/, 'a login such as "octocat"'),
           "a list of logins",
-          "Logins whose claims count. Default: everybody's.",
+          "Logins whose claims count. Default: all.",
           { minItems: 1 },
         ),
       ),
       token_env: optional(
         pattern(
-          "The environment variable that holds the token. Default: GITHUB_TOKEN.",
+          "The environment variable with the token. Default: GITHUB_TOKEN.",
           /^[A-Za-z_]\w*$/,
           "the name of an environment variable",
         ),
       ),
       base_url: optional(
         text(
-          "The API. Default: https://api.github.com.",
+          "The address of the API. Default: https://api.github.com.",
           'an https address such as "https://github.example.com/api/v3"',
         ),
       ),
@@ -65,19 +65,19 @@ const WORK_SOURCES: Readonly<Record<string, TypedMap>> = {
           "labels by priority",
           {
             description:
-              "Which labels stand for which priority; a level that is not named keeps its default.",
+              "The labels of the priorities; a priority that is left out keeps its default labels.",
           },
         ),
       ),
     }),
   },
   memory: {
-    description: "Items that the configuration itself lists.",
+    description: "Items that the configuration lists.",
     keys: () => ({
       items: optional(
         list(
-          openMap({ title: text("What is to be done.") }, "an item with a title", {
-            description: "An item; keys without a meaning of their own become its metadata.",
+          openMap({ title: text("What to do.") }, "an item with a title", {
+            description: "An item; its unknown keys become metadata.",
           }),
           "a list of items",
           "The items.",
@@ -88,11 +88,11 @@ const WORK_SOURCES: Readonly<Record<string, TypedMap>> = {
   },
 };
 
-/** `others` are types that the host has registered: only their type is known here. */
-export function workSourceSchema(others: readonly string[], byDefault: string, isWhole: boolean): Schema {
-  const options = typedMaps(WORK_SOURCES, { others, otherIs: "A work source of the host.", isWhole });
+export function workSourceSchema(hostTypes: readonly string[], byDefault: string, isWhole: boolean): Schema {
+  const hostDescription = "A work source of the host.";
+  const options = typedMaps(WORK_SOURCES, { hostTypes, hostDescription, isWhole });
   const schema = oneOf(options, "a work source such as { type: directory, path: inbox }", {
-    description: `Where its work comes from: without an item no job is run. null: nowhere. Default: ${byDefault}.`,
+    description: `Where work items come from: a job runs only when there is one. null: no source. Default: ${byDefault}.`,
   });
   return optional(nullable(schema));
 }
@@ -108,7 +108,7 @@ function expiry(from: string, to: string): Schema {
       type: "string",
       pattern: "^[0-9]+[smhd]$",
       default: "1h",
-      description: "How long a claim lasts unless it is renewed.",
+      description: "How long a claim lasts without a renewal.",
     }),
   );
 }
@@ -141,5 +141,5 @@ function isLabel(given: unknown): boolean {
 }
 
 function levelLabels(level: string): Schema {
-  return optional(list(labelText("A label."), "a list of labels", `Labels that stand for ${level}.`));
+  return optional(list(labelText("A label."), "a list of labels", `The labels of the priority ${level}.`));
 }
