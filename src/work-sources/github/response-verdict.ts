@@ -4,7 +4,7 @@
  */
 import { WorkSourceError, type WorkSourceErrorCode } from "../errors.js";
 import type { GitHubConfig } from "./github-config.js";
-import type { HttpAnswer } from "./http-exchange.js";
+import type { HttpResponse } from "./github-exchange.js";
 
 export type Verdict =
   | { readonly kind: "fine" }
@@ -30,7 +30,7 @@ const UNSAID_WAIT_MS = 60_000;
 const SHORTEST_WAIT_MS = 1_000;
 const SHOWN_CHARACTERS = 200;
 
-export function judge(answer: HttpAnswer, circumstances: Circumstances): Verdict {
+export function judge(answer: HttpResponse, circumstances: Circumstances): Verdict {
   const { status } = answer;
   if ((status >= 200 && status < 300) || status === 304) return { kind: "fine" };
   // Before what is expected: a limit may come as any of these.
@@ -42,13 +42,13 @@ export function judge(answer: HttpAnswer, circumstances: Circumstances): Verdict
 }
 
 /** When the server sent this, by its own clock. */
-export function sentAt({ headers }: HttpAnswer): Date | undefined {
+export function sentAt({ headers }: HttpResponse): Date | undefined {
   const ms = Date.parse(headers.get("date") ?? "");
   return Number.isNaN(ms) ? undefined : new Date(ms);
 }
 
 /** How long to ask for nothing; `undefined` when this is not about a rate limit. */
-function limitMs(answer: HttpAnswer, { limits, now }: Circumstances): number | undefined {
+function limitMs(answer: HttpResponse, { limits, now }: Circumstances): number | undefined {
   const { status, headers } = answer;
   if (status !== 403 && status !== 429) return undefined;
   const nowMs = (sentAt(answer) ?? now).getTime();
@@ -65,7 +65,7 @@ function limitMs(answer: HttpAnswer, { limits, now }: Circumstances): number | u
   return undefined;
 }
 
-function refusal(answer: HttpAnswer, { repo, tokenEnv }: Circumstances["config"]): WorkSourceError {
+function refusal(answer: HttpResponse, { repo, tokenEnv }: Circumstances["config"]): WorkSourceError {
   const why = said(answer);
   const forbidden: WorkSourceErrorCode = "WORK_SOURCE_FORBIDDEN";
   switch (answer.status) {
@@ -98,12 +98,12 @@ function refusal(answer: HttpAnswer, { repo, tokenEnv }: Circumstances["config"]
 }
 
 /** The status and what GitHub says about it, short enough for a message. */
-function said(answer: HttpAnswer): string {
+function said(answer: HttpResponse): string {
   const reason = reasonIn(answer);
   return reason === "" ? `status ${answer.status}` : `status ${answer.status}: ${reason}`;
 }
 
-function reasonIn({ text }: HttpAnswer): string {
+function reasonIn({ text }: HttpResponse): string {
   try {
     const { message, errors }: { message?: unknown; errors?: unknown } = Object(JSON.parse(text));
     const parts = [message, ...(Array.isArray(errors) ? errors.map(fault) : [])];
