@@ -1,5 +1,5 @@
 /** Which schedules a text such as "reports" or "reports/nightly" names; and what to say when it names none. Pure. */
-import { closest } from "../config/closest.js";
+import { closest } from "../closest.js";
 import { quote } from "../errors.js";
 import type { ScheduleKey } from "../state/store.js";
 import { type CliError, notFoundError, usageError } from "./errors.js";

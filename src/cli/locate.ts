@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Config } from "../config/config.js";
-import { ConfigError } from "../config/errors.js";
+import { ConfigError } from "../scheduler/definition/errors.js";
 import type { Call } from "./command.js";
 import type { CliContext } from "./context.js";
 import { type CliError, notFoundError, usageError } from "./errors.js";

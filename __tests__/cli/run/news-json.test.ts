@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { newsJson } from "../../../src/cli/run/news-json.js";
-import { ConfigError } from "../../../src/config/errors.js";
+import { ConfigError } from "../../../src/scheduler/definition/errors.js";
 import { StateLockedError } from "../../../src/state/errors.js";
 import { NOON } from "./fleet-view.js";
 

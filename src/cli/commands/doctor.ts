@@ -1,5 +1,5 @@
 /** `rota doctor`: looks at everything that Rota depends on, and says what is wrong with it. */
-import { ConfigError } from "../../config/errors.js";
+import { ConfigError } from "../../scheduler/definition/errors.js";
 import type { Call, Command } from "../command.js";
 import { counted } from "../counted.js";
 import { checkClock, checkZones, judgeNode } from "../doctor/surroundings.js";

@@ -1,7 +1,7 @@
 /** `rota validate`: everything that is wrong with a configuration, or one line about what it has. */
 import { resolve } from "node:path";
 import type { Config } from "../../config/config.js";
-import { ConfigError } from "../../config/errors.js";
+import { ConfigError } from "../../scheduler/definition/errors.js";
 import type { Argument, Call, Command } from "../command.js";
 import { counted } from "../counted.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";

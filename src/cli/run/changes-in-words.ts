@@ -1,5 +1,5 @@
 /** What is different in a configuration that was read again, in one sentence. Pure. */
-import type { ConfigChanges, ConfigOption, Differences } from "../../config/config-changes.js";
+import type { ConfigChanges, ConfigOption, Differences } from "../../config/watch/config-changes.js";
 import { nameOf } from "../fleet.js";
 import { oneLine } from "../text-width.js";
 

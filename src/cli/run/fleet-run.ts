@@ -3,10 +3,10 @@
  * SIGHUP or a changed file makes it read its configuration again.
  */
 import type { Clock } from "../../clock.js";
-import { configChanges } from "../../config/config-changes.js";
+import { configChanges } from "../../config/watch/config-changes.js";
 import type { Config } from "../../config/config.js";
-import type { ConfigError } from "../../config/errors.js";
-import type { ConfigWatch } from "../../config/watch-config.js";
+import type { ConfigError } from "../../scheduler/definition/errors.js";
+import type { ConfigWatch } from "../../config/watch/watch-config.js";
 import { messageOf } from "../../errors.js";
 import { SchedulerShutdownError } from "../../scheduler/errors.js";
 import type { Scheduler } from "../../scheduler/scheduler.js";

@@ -1,6 +1,6 @@
 /** What happens as programs read it: one object each, whose keys stay as they are. Pure. */
 import { RotaError } from "../../errors.js";
-import type { Differences } from "../../config/config-changes.js";
+import type { Differences } from "../../config/watch/config-changes.js";
 import { nameOf } from "../fleet.js";
 import type { News } from "./news.js";
 

@@ -1,6 +1,6 @@
 /** What happens while a fleet runs: the scheduler's events, and those of the command around it. */
-import type { ConfigChanges } from "../../config/config-changes.js";
-import type { ConfigError } from "../../config/errors.js";
+import type { ConfigChanges } from "../../config/watch/config-changes.js";
+import type { ConfigError } from "../../scheduler/definition/errors.js";
 import type { SchedulerEvents } from "../../scheduler/events.js";
 import type { Scheduler } from "../../scheduler/scheduler.js";
 
