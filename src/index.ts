@@ -29,7 +29,7 @@ export {
   parseInterval,
 } from "./scheduler/timing/interval.js";
 export { judgeSlot, type SlotInput, type SlotVerdict } from "./scheduler/planning/late-slot.js";
-export { type JobOutcome, recordOutcome } from "./scheduler/planning/job-outcome.js";
+export { type JobOutcome, recordOutcome } from "./state/job-outcome.js";
 export {
   type ChatSchedule,
   type CronSchedule,
@@ -130,7 +130,7 @@ export {
   type StateOwner,
 } from "./state/errors.js";
 export { FileStore, type FileStoreOptions } from "./state/file/file-store.js";
-export type { AgentState, FleetState } from "./state/fleet-state.js";
+export type { AgentState, FleetState } from "./state/file/fleet-state.js";
 export type {
   JobEndStatus,
   JobFilter,
@@ -161,7 +161,7 @@ export {
   type StateFunctionOptions,
   updateScheduleState,
   writeFleetState,
-} from "./state/state-functions.js";
+} from "./state/file/state-functions.js";
 export type {
   Claim,
   ClaimEnd,

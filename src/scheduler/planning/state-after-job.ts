@@ -4,7 +4,7 @@ import type { Random } from "../../random.js";
 import { interruption } from "../../state/claim-rules.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import { type Plan, planNextRun } from "./governor.js";
-import { type JobOutcome, recordOutcome } from "./job-outcome.js";
+import { type JobOutcome, recordOutcome } from "../../state/job-outcome.js";
 import type { Schedule } from "../timing/schedule.js";
 
 /** A pause without an end. */
