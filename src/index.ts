@@ -70,7 +70,7 @@ export {
 export type { CronExpression, CronFieldName } from "./scheduler/timing/cron-expression.js";
 export { type Plan, type PlanInput, planNextRun } from "./scheduler/planning/governor.js";
 export { judgeSlot, type SlotInput, type SlotVerdict } from "./scheduler/planning/late-slot.js";
-export { type JobOutcome, recordOutcome } from "./scheduler/planning/job-outcome.js";
+export { type JobOutcome, recordOutcome } from "./state/job-outcome.js";
 export {
   checkSchedule,
   type ScheduleCheckResult,
@@ -109,8 +109,8 @@ export {
   type StateFunctionOptions,
   updateScheduleState,
   writeFleetState,
-} from "./state/state-functions.js";
-export type { AgentState, FleetState } from "./state/fleet-state.js";
+} from "./state/file/state-functions.js";
+export type { AgentState, FleetState } from "./state/file/fleet-state.js";
 
 // ## Writing a runtime
 export { RuntimeRegistry } from "./runner/registry.js";

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { parse } from "yaml";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { parseConfig } from "../../src/config/parse-config.js";
-import { readFleetState } from "../../src/state/state-functions.js";
+import { readFleetState } from "../../src/state/file/state-functions.js";
 import { stateDirectory } from "../state/temporary-directory.js";
 import { anchorsOf, type Block, blocksOf, blocksOfAll, linksOf, PAGES, root } from "./pages.js";
 import { runNode } from "./run-node.js";

@@ -2,7 +2,7 @@
 import { type Fields, isFields } from "../fields.js";
 import { quote } from "../errors.js";
 import { isIsoTime } from "../iso-time.js";
-import { isMap, problemOfValue } from "./file/yaml/check-value.js";
+import { isMap, problemOfValue } from "./check-value.js";
 import { invalidState } from "./errors.js";
 import {
   PLAN_SOURCES,

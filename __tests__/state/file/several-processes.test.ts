@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import type { ScheduleState } from "../../../src/index.js";
 import { FileStore } from "../../../src/state/file/file-store.js";
-import { getAgentScheduleStates, getScheduleState } from "../../../src/state/state-functions.js";
+import { getAgentScheduleStates, getScheduleState } from "../../../src/state/file/state-functions.js";
 import { Children } from "../child.js";
 import { temporaryDirectory } from "../temporary-directory.js";
 import { WatchedDisk } from "../watched-disk.js";

@@ -12,7 +12,7 @@ import { DocumentDraft } from "./yaml/document-draft.js";
 import { StateError } from "../errors.js";
 import { FileJobLog } from "./jobs/file-job-log.js";
 import type { JobLog } from "../job-log/job-log.js";
-import { type FleetState, fleetOf, newFleet } from "../fleet-state.js";
+import { type FleetState, fleetOf, newFleet } from "./fleet-state.js";
 import { GroupCommit } from "../../group-commit.js";
 import { OwnerLock } from "./lock/owner-lock.js";
 import { SCHEDULE_KEYS, type ScheduleState } from "../schedule-state.js";

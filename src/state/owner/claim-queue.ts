@@ -14,11 +14,11 @@ import {
   newEntry,
   skip,
   withinCapacity,
-} from "./book-entry.js";
+} from "./queue-entry.js";
 import { claimableMs, claimRefusal } from "../claim-rules.js";
 import { DueOrder } from "./due-order.js";
 import { Leases, type TakenClaim } from "./leases.js";
-import { NewClaims } from "../new-claims.js";
+import { NewClaims } from "./new-claims.js";
 import { ScheduleMap } from "../schedule-map.js";
 import type { ScheduleState } from "../schedule-state.js";
 import type {

@@ -2,7 +2,7 @@
  * Who is next: the queue of slots to come, those of them that are reserved, and the line before each agent of those who
  * came due and have to wait. An entry stands in one of them, or in none while it runs or is not planned.
  */
-import { type Agent, byAge, type Entry, hasCapacity, isOlder } from "./book-entry.js";
+import { type Agent, byAge, type Entry, hasCapacity, isOlder } from "./queue-entry.js";
 import { IndexedHeap } from "./indexed-heap.js";
 import { SortedQueue } from "./sorted-queue.js";
 

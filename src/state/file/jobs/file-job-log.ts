@@ -28,7 +28,7 @@ import {
 } from "../../job-log/job-log.js";
 import { instantOr, isWanted, jobRecord, newEnd, newStart } from "../../job-log/job-record.js";
 import { JobOutputs } from "./job-outputs.js";
-import { interruptionOf } from "../../job-log/job-recovery.js";
+import { interruptionOf } from "./job-recovery.js";
 import { retentionLimits, type RetentionLimits } from "../../job-log/job-retention.js";
 import { signedName } from "../lock/process-identity.js";
 

@@ -3,7 +3,7 @@
  * Anything else it declines by answering `undefined`: the YAML reader then decides what it means.
  */
 import type { Fields } from "../../../fields.js";
-import { problemOfValue } from "./check-value.js";
+import { problemOfValue } from "../../check-value.js";
 import { CERTAIN_TIME } from "../../../iso-time.js";
 import { isScheduleFields, type ScheduleFields } from "../../validate-state.js";
 import { PLAN_SOURCES, SCHEDULE_KEYS, SCHEDULE_STATUSES } from "../../schedule-state.js";

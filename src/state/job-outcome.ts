@@ -2,8 +2,8 @@
  * What a finished job changes in its schedule's state: the failure count, and the hints it used up.
  * The plan that follows is made by the governor, from the state with the changes.
  */
-import { isoText, isoTimeMs } from "../../iso-time.js";
-import type { ScheduleHint, ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
+import { isoText, isoTimeMs } from "../iso-time.js";
+import type { ScheduleHint, ScheduleState, ScheduleStatePatch } from "./schedule-state.js";
 
 export interface JobOutcome {
   readonly startedAt: Date;

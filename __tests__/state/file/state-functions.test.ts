@@ -8,9 +8,9 @@ import {
   readFleetState,
   updateScheduleState,
   writeFleetState,
-} from "../../src/index.js";
-import { listening } from "./listening.js";
-import { stateDirectory } from "./temporary-directory.js";
+} from "../../../src/index.js";
+import { listening } from "../listening.js";
+import { stateDirectory } from "../temporary-directory.js";
 
 describe("getScheduleState", () => {
   it("answers the defaults where there is no file, and makes none", async () => {

@@ -1,9 +1,9 @@
 /** Makes claims: which slot it is and why, and what tells the claim from all others. What is taken is the book's to decide. */
-import { isoTimeMs } from "../iso-time.js";
-import { randomToken } from "../random.js";
-import type { Entry } from "./owner/book-entry.js";
-import type { TakenClaim } from "./owner/leases.js";
-import { UNKNOWN_SCHEDULE } from "./schedule-state.js";
+import { isoTimeMs } from "../../iso-time.js";
+import { randomToken } from "../../random.js";
+import type { Entry } from "./queue-entry.js";
+import type { TakenClaim } from "./leases.js";
+import { UNKNOWN_SCHEDULE } from "../schedule-state.js";
 
 export class NewClaims {
   readonly #newJobId: (at: Date) => string;

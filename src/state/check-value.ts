@@ -1,7 +1,7 @@
 /** Which values the state file can hold: what is neither data nor short enough could not be read back. */
-import { type Fields, isFields } from "../../../fields.js";
-import { quote } from "../../../errors.js";
-import { isKey } from "./state-text.js";
+import { type Fields, isFields } from "../fields.js";
+import { quote } from "../errors.js";
+import { isKey } from "./file/yaml/state-text.js";
 
 const SCALARS = new Set(["string", "number", "boolean", "bigint", "undefined"]);
 const DEEPEST = 40;

@@ -1,5 +1,5 @@
 /** Whether a job that was never closed is still running, told by the process that started it. */
-import { lifeOf, signerOf } from "../file/lock/process-identity.js";
+import { lifeOf, signerOf } from "../lock/process-identity.js";
 
 /** Why the job counts as interrupted; `undefined` while its process lives. */
 export function interruptionOf(signature: string | undefined): string | undefined {

@@ -1,17 +1,12 @@
 /** The whole state file as one plain object, for programs that read or write it at once. */
-import { type Fields, isFields } from "../fields.js";
-import { quote } from "../errors.js";
-import { checkName, isScheduleFields, problemOf, type ScheduleFields } from "./validate-state.js";
-import { problemOfValue } from "./file/yaml/check-value.js";
-import { invalidState, type StateError } from "./errors.js";
-import type { ScheduleState } from "./schedule-state.js";
-import {
-  type AgentEntry,
-  agentEntry,
-  renderDocument,
-  type StateDocument,
-} from "./file/yaml/state-document.js";
-import type { NewDocument } from "./file/state-file.js";
+import { type Fields, isFields } from "../../fields.js";
+import { quote } from "../../errors.js";
+import { checkName, isScheduleFields, problemOf, type ScheduleFields } from "../validate-state.js";
+import { problemOfValue } from "../check-value.js";
+import { invalidState, type StateError } from "../errors.js";
+import type { ScheduleState } from "../schedule-state.js";
+import { type AgentEntry, agentEntry, renderDocument, type StateDocument } from "./yaml/state-document.js";
+import type { NewDocument } from "./state-file.js";
 
 /** An agent as the file has it. Other keys than these are kept as they are. */
 export interface AgentState {

@@ -3,10 +3,10 @@
  * In one process all calls for a directory share one store, so that what they know is read once and written together.
  */
 import { basename, dirname, join, resolve } from "node:path";
-import { type Logger, processLogger } from "../logger.js";
-import { FileStore } from "./file/file-store.js";
+import { type Logger, processLogger } from "../../logger.js";
+import { FileStore } from "./file-store.js";
 import type { FleetState } from "./fleet-state.js";
-import type { ScheduleState, ScheduleStatePatch } from "./schedule-state.js";
+import type { ScheduleState, ScheduleStatePatch } from "../schedule-state.js";
 
 export interface StateFunctionOptions {
   /**
