@@ -56,6 +56,8 @@ export interface GatedStoreOptions extends MemoryStoreOptions {
 
 export class GatedStore extends MemoryStore {
   readonly holdMs: number | undefined;
+  /** Calls that fail, for as long as they are in here. */
+  readonly broken = new Set<StoreCall>();
   readonly #gates = new Map<StoreCall, HeldGate>();
   readonly #failures = new Map<StoreCall, { readonly error: Error; times: number }>();
   readonly #lateFailures = new Map<StoreCall, Error>();
@@ -191,6 +193,7 @@ export class GatedStore extends MemoryStore {
     this.#counts.set(call, this.count(call) + 1);
     const gate = this.#gates.get(call);
     if (gate?.side === "before") await gate.pass();
+    if (this.broken.has(call)) throw new Error(`disk full at ${call}`);
     const failure = this.#failures.get(call);
     if (failure !== undefined && failure.times-- > 0) throw failure.error;
     const result = await act();

@@ -178,7 +178,7 @@ export class PostgresStores implements Stores {
 }
 
 interface WitnessedStore extends StateStore {
-  readonly definitions: readonly ScheduleDefinition[];
+  readonly definitions: readonly DefinedCapacity[];
 }
 
 /** A store of whose claims the mirror knows how long they last at least. */
@@ -194,14 +194,14 @@ function witnessedStore(
       world.fail("one live claim", `${nameOf(claim)} was said to be completed and was not, or by another`);
   };
   return new (class extends Base {
-    definitions: readonly ScheduleDefinition[] = [];
+    definitions: readonly DefinedCapacity[] = [];
 
-    override async define(definitions: readonly ScheduleDefinition[]): Promise<readonly ScheduleState[]> {
-      const written = mirror.defining(definitions);
-      const states = await super.define(definitions);
+    override async define(definitions: Definitions): Promise<readonly DefinedSchedule[]> {
+      const written = mirror.defining(capacitiesOf(definitions));
+      const defined = await super.define(definitions);
       written();
-      this.definitions = definitions;
-      return states;
+      this.definitions = capacitiesOf(definitions);
+      return defined;
     }
 
     override async renew(claim: ClaimToken): Promise<boolean> {
@@ -211,16 +211,10 @@ function witnessedStore(
       return isHeld;
     }
 
-    override async complete(claim: ClaimToken, change: ScheduleChange): Promise<boolean> {
-      const isHeld = await super.complete(claim, change);
-      requireEnded(claim, isHeld);
-      return isHeld;
-    }
-
-    override async completeAll(ends: readonly ClaimEnd[]): Promise<readonly boolean[]> {
-      const areHeld = await super.completeAll(ends);
-      for (const [index, { claim }] of ends.entries()) requireEnded(claim, areHeld[index] === true);
-      return areHeld;
+    override async finishJobs(ends: readonly JobFinish[]): Promise<readonly FinishResult[]> {
+      const results = await super.finishJobs(ends);
+      for (const [index, { claim }] of ends.entries()) requireEnded(claim, results[index]?.claim === "ended");
+      return results;
     }
   })(options);
 }

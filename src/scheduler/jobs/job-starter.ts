@@ -2,6 +2,7 @@
  * Turns claims into jobs: a claimed slot runs, or is dropped, or given back. A job is started without waiting for it.
  * When a slot is due is the store's knowledge, how a job does its work is in execute-job.ts, its end in job-completer.ts.
  */
+import { nextTurn } from "../../clock.js";
 import type { JobResult } from "../../runner/result.js";
 import { ScheduleMap } from "../../state/schedule-map.js";
 import type { Claim, ScheduleKey } from "../../state/store.js";
@@ -104,7 +105,7 @@ export class JobStarter {
         this.#endUnused(new DroppedSlot(claim, missed, this.#planner), askedMs);
       }
     }
-    if (started.length > 0) this.#record(started);
+    if (started.length > 0) this.#tellStarted(started);
     return started;
   }
 
@@ -119,21 +120,26 @@ export class JobStarter {
     return true;
   }
 
-  #record(started: readonly Job[]): void {
-    const { store, events, log } = this.#context;
-    // Of a job that has ended by now the end is recorded alone.
-    queueMicrotask(() => {
-      const running = started.filter(({ isRunning }) => isRunning);
-      if (running.length > 0)
-        store.startJobs(running.map(({ job }) => job)).catch((error: unknown) => {
-          for (const { claim } of running)
-            reportTrouble(this.#context, claim, "Could not record the start of a job of", error);
-        });
-    });
+  #tellStarted(started: readonly Job[]): void {
+    const { events, log } = this.#context;
+    void this.#recordStarts(started);
     if (log.debug === undefined && !events.isHeard("job:started")) return;
     for (const { job, claim } of started) {
       log.debug?.(`Started ${job.id} of ${nameOf(claim)}`);
       events.emit("job:started", { job });
+    }
+  }
+
+  /** A job that ends at once is recorded by its end alone. */
+  async #recordStarts(started: readonly Job[]): Promise<void> {
+    await nextTurn();
+    const running = started.filter(({ isRunning }) => isRunning);
+    if (running.length === 0) return;
+    try {
+      await this.#context.store.startJobs(running.map(({ job }) => job));
+    } catch (error) {
+      for (const { claim } of running)
+        reportTrouble(this.#context, claim, "Could not record the start of a job of", error);
     }
   }
 
