@@ -3,12 +3,13 @@ import { Client } from "pg";
 import type { JobLog } from "../../src/state/job-log/job-log.js";
 import type { PostgresPool } from "../../src/state/postgres/index.js";
 import { PostgresStore } from "../../src/state/postgres/postgres-store.js";
-import type { ScheduleState, ScheduleStatePatch } from "../../src/state/schedule-state.js";
+import type { ScheduleStatePatch } from "../../src/state/schedule-state.js";
 import type {
-  ClaimEnd,
   ClaimToken,
-  ScheduleChange,
-  ScheduleDefinition,
+  DefinedSchedule,
+  Definitions,
+  FinishResult,
+  JobFinish,
   ScheduleKey,
   StateStore,
 } from "../../src/state/store.js";
@@ -17,7 +18,7 @@ import { Dice } from "./dice.js";
 import { type SimulatedPool, SimulatedServer } from "./simulated-server.js";
 import type { Life, Rota } from "./simulation.js";
 import { nameOf, StateMirror } from "./state-mirror.js";
-import type { BootedStore, Stores, StateView } from "./stores.js";
+import { type BootedStore, capacitiesOf, type DefinedCapacity, type Stores, type StateView } from "./stores.js";
 import { Weather } from "./troubled-store.js";
 import { ProcessClock } from "./virtual-clock.js";
 

@@ -4,9 +4,9 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { PostgresStore } from "../../src/state/postgres/postgres-store.js";
-import type { ScheduleDefinition, ScheduleKey } from "../../src/state/store.js";
+import type { ScheduleKey } from "../../src/state/store.js";
 import { EVERY_KEY } from "./random-fleet.js";
-import type { KnownState, StateWitness } from "./stores.js";
+import type { DefinedCapacity, KnownState, StateWitness } from "./stores.js";
 import type { ProcessClock } from "./virtual-clock.js";
 import type { World } from "./world.js";
 
