@@ -49,6 +49,7 @@ async function works([program, ...words]: readonly string[]): Promise<boolean> {
   if (program === "rota") return (await commandOf(words)) !== undefined;
   if (program === "npm" && first === "run") return second in scripts;
   if (program === "npm") return ["ci", "install", "pack", "start", "test"].includes(first);
+  if (program === "vitest") return existsSync(join(root, second));
   if (program === "node") return existsSync(join(root, words.at(-1) ?? ""));
   return program === "cd";
 }
