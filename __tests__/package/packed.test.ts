@@ -1,4 +1,4 @@
-/** The package as a user gets it: what is in it, what importing it loads, and that it works in a project that has nothing else. */
+/** The package as a user installs it: its files, the modules that an import loads, and programs in an empty project. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -59,7 +59,7 @@ beforeAll(() => {
 }, 300_000);
 afterAll(() => temporary[Symbol.dispose]());
 
-/** The files that importing `name` loads, without those of Node itself. */
+/** The files that importing `name` loads, without the modules of Node itself. */
 async function loadedBy(name: string): Promise<readonly string[]> {
   const hooks = `
     import { writeSync } from "node:fs";
@@ -77,7 +77,7 @@ async function loadedBy(name: string): Promise<readonly string[]> {
 }
 
 describe("the package", () => {
-  it("has at its top what describes it, and nothing else", () => {
+  it("has at its top level its description, licence and schema only", () => {
     expect(packed.filter((path) => !path.includes("/"))).toEqual([
       "CHANGELOG.md",
       "LICENSE",
@@ -163,7 +163,7 @@ describe("the package", () => {
     expect(out).toContain("reader completed did: Read the news.");
   });
 
-  it("reads a configuration there", async () => {
+  it("reads a configuration in a project that has nothing else", async () => {
     const program = `
       import { parseConfig } from "rota/config";
       console.log(parseConfig("agents: [{ name: reader }]").agents[0].name);`;
@@ -171,7 +171,7 @@ describe("the package", () => {
     expect({ out, err }).toEqual({ out: "reader\n", err: "" });
   });
 
-  it("has the rota command there", async () => {
+  it("has the rota command in a project that has nothing else", async () => {
     const { out, err } = await runNode(["node_modules/.bin/rota", "--version"], { cwd: project });
     expect({ out, err }).toEqual({ out: `${manifest.version}\n`, err: "" });
   });

@@ -22,7 +22,7 @@ function problemsOf(files: Readonly<Record<string, string>>, known: Partial<Know
   return structureProblems(files, { ...RULES, KNOWN: { ...NONE, ...known } });
 }
 
-/** Whether a file may import another, both given without "src/". */
+/** Whether the file `path` may import the file `target`, both given without "src/". */
 function mayImport(path: string, target: string, statement = "import { a } from"): boolean {
   const specifier = `${"../".repeat(path.split("/").length - 1) || "./"}${target.replace(/\.ts$/, ".js")}`;
   return problemsOf({ [`src/${path}`]: `${statement} "${specifier}";` }).length === 0;

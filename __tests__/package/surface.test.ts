@@ -33,11 +33,11 @@ const SCHEDULER = [
 ];
 
 describe("the public surface", () => {
-  it("of rota/scheduler has these names and no others", () => {
+  it("of rota/scheduler has exactly the listed names", () => {
     expect(Object.keys(scheduler).toSorted()).toEqual(SCHEDULER);
   });
 
-  it("of rota has them and what stands below the scheduler", () => {
+  it("of rota has the names of rota/scheduler and of the layers below", () => {
     const below = [
       "FakeClock",
       "FileStore",
@@ -69,7 +69,7 @@ describe("the public surface", () => {
 });
 
 describe("the sections of the API reference", () => {
-  it("begin with what everybody needs, and have every name once", async () => {
+  it("begin with everyday use, and have every name once", async () => {
     const { sectionsOf } = (await import(join(root, "site/sections.js"))) as {
       sectionsOf: (text: string) => readonly { readonly title: string; readonly names: readonly string[] }[];
     };
