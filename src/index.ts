@@ -132,6 +132,7 @@ export {
 export { FileStore, type FileStoreOptions } from "./state/file/file-store.js";
 export type { AgentState, FleetState } from "./state/file/fleet-state.js";
 export type {
+  EndedJobRecord,
   JobEndStatus,
   JobFilter,
   JobLog,
@@ -140,12 +141,11 @@ export type {
   JobRecord,
   JobStatus,
   JobTrigger,
-  NamedJob,
-  NamedOutcome,
   NewJob,
 } from "./state/job-log/job-log.js";
 export { MemoryStore, type MemoryStoreOptions } from "./state/memory/memory-store.js";
 export type {
+  LastJob,
   PlanSource,
   RequestAnswer,
   ScheduleHint,
@@ -162,17 +162,25 @@ export {
   updateScheduleState,
   writeFleetState,
 } from "./state/file/state-functions.js";
-export type {
-  Claim,
-  ClaimEnd,
-  ClaimRefusal,
-  ClaimToken,
-  DueSlots,
-  OutsideChange,
-  ScheduleChange,
-  ScheduleDecision,
-  ScheduleDefinition,
-  ScheduleKey,
-  SkippedSlot,
-  StateStore,
+export {
+  type AgentDefinition,
+  type Claim,
+  type ClaimRefusal,
+  type ClaimSubject,
+  type ClaimToken,
+  completeClaim,
+  type DefinedSchedule,
+  type Definitions,
+  type DueSlots,
+  type FinishResult,
+  type JobFinish,
+  type OutsideChange,
+  releaseClaim,
+  type ScheduleChange,
+  type ScheduleDecision,
+  type ScheduleDefinition,
+  type ScheduleKey,
+  type SkippedSlot,
+  type StateStore,
+  type StepKey,
 } from "./state/store.js";
