@@ -175,6 +175,7 @@ export {
   type StepKey,
 } from "./state/store.js";
 export type {
+  LastJob,
   PlanSource,
   RequestAnswer,
   ScheduleHint,
@@ -184,11 +185,10 @@ export type {
   StoredClaim,
 } from "./state/schedule-state.js";
 export type {
+  EndedJobRecord,
   JobLog,
   JobOutcomeRecord,
   JobOutput,
-  NamedJob,
-  NamedOutcome,
   NewJob,
 } from "./state/job-log/job-log.js";
 export { systemClock } from "./clock.js";

@@ -57,7 +57,7 @@ export interface GatedStoreOptions extends MemoryStoreOptions {
 export class GatedStore extends MemoryStore {
   readonly holdMs: number | undefined;
   /** Calls that fail, for as long as they are in here. */
-  readonly broken = new Set<StoreCall>();
+  readonly broken: Set<StoreCall> = new Set();
   readonly #gates = new Map<StoreCall, HeldGate>();
   readonly #failures = new Map<StoreCall, { readonly error: Error; times: number }>();
   readonly #lateFailures = new Map<StoreCall, Error>();
@@ -177,7 +177,7 @@ export class GatedStore extends MemoryStore {
   }
 
   protected override get log(): OwnedJobLog {
-    const { log } = super;
+    const log = super.log;
     const closeRecords: OwnedJobLog["closeRecords"] = (records) =>
       this.#through("closeRecords", () => log.closeRecords(records));
     return new Proxy(log, {

@@ -6,11 +6,8 @@ import type { OwnedJobLog } from "../../src/state/owner/owned-job-log.js";
 import type { MemoryStore } from "../../src/state/memory/memory-store.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../src/state/schedule-state.js";
 import type {
-  Claim,
-  ClaimRefusal,
   DefinedSchedule,
   Definitions,
-  DueSlots,
   FinishResult,
   JobFinish,
   ScheduleKey,
@@ -45,7 +42,6 @@ export function survivingStore(
     override readonly jobs: OwnedJobLog;
     definitions: readonly DefinedCapacity[] = [];
     readonly #keys = new Map<string, ScheduleKey>();
-    readonly #given = new Set<string>();
     #wasOpen = false;
     #isInheriting = false;
 
@@ -94,23 +90,6 @@ export function survivingStore(
       return results;
     }
 
-    override async claimDue(limit: number): Promise<DueSlots> {
-      const due = await super.claimDue(limit);
-      for (const { token } of due.claims) this.#given.add(token);
-      return due;
-    }
-
-    override async claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
-      const claim = await super.claim(key);
-      if (typeof claim !== "string") this.#given.add(claim.token);
-      return claim;
-    }
-
-    /** A claim that nobody was given is a slot that is only reserved. */
-    #told(state: KnownState): KnownState {
-      return this.#given.has(state.claim?.token ?? "") ? state : this.seen(state);
-    }
-
     *keys(): Iterable<ScheduleKey> {
       yield* this.#keys.values();
     }
@@ -152,10 +131,10 @@ export function survivingStore(
             keys: () => draft.keys(),
             patch: ({ agent, schedule }, patch) => {
               const key = { agent, schedule };
-              const before = this.#told(this.known(key));
+              const before = this.known(key);
               const after = draft.patch(key, patch);
               this.#keys.set(`${agent}/${schedule}`, key);
-              if (!this.#isInheriting) witness.changed(key, before, this.#told(after));
+              if (!this.#isInheriting) witness.changed(key, before, after);
               return after;
             },
           }),

@@ -1,7 +1,28 @@
-/** Which values the state file can hold: what is neither data nor short enough could not be read back. */
+/** Which values a state can hold: plain data, with keys that are short enough for YAML. */
 import { type Fields, isFields } from "../fields.js";
 import { quote } from "../errors.js";
-import { isKey } from "./file/yaml/state-text.js";
+
+/** YAML refuses keys of more than 1024 characters. */
+export const LONGEST_KEY = 1_000;
+/** Escaping turns one character into at most six. */
+const SURELY_A_KEY = LONGEST_KEY / 10;
+/** Characters that JSON leaves as they are and YAML or a terminal may not. */
+const UNSAFE = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
+
+/** Text in JSON's notation, which YAML shares, with every unsafe character escaped. */
+export function quotedText(text: string): string {
+  return JSON.stringify(text).replace(
+    UNSAFE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** Whether a key can be written and read back. */
+export function isKey(key: string): boolean {
+  return key.length <= SURELY_A_KEY || quotedText(key).length - QUOTES <= LONGEST_KEY;
+}
+
+const QUOTES = 2;
 
 const SCALARS = new Set(["string", "number", "boolean", "bigint", "undefined"]);
 const DEEPEST = 40;

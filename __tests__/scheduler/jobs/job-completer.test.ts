@@ -130,8 +130,7 @@ describe("an end that the store cannot write", () => {
 
   it("is given up at once when a different scheduler owns the state", async () => {
     const { scheduler, clock, store, errors } = stage();
-    const owner = { pid: 1, host: "elsewhere" };
-    store.fail("finishJobs", new StateLockedError("taken over", owner as never), 1);
+    store.fail("finishJobs", new StateLockedError("taken over", "state.yaml", undefined), 1);
     await scheduler.start(fleetOf("a"));
     await clock.advance(0);
     expect(errors).toEqual(["Gave up recording the end of a job of a/x: taken over"]);

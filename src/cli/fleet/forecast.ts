@@ -17,7 +17,7 @@ export interface ForecastInput {
 export function forecast({ definition, state, now, count }: ForecastInput): readonly Plan[] {
   const runs: Plan[] = [];
   if (state.status === "disabled" || isPausedForEver(state)) return runs;
-  let known = isRunning(state, now) ? ended(state, now) : state;
+  let known = isRunning(state) ? ended(state, now) : state;
   let at = now;
   // The end of a pause is a time to plan again, and no run.
   for (let pauses = 0; runs.length < count && pauses <= 1;) {

@@ -5,7 +5,6 @@ import { isAskedFor } from "../../scheduler/planning/due-slot.js";
 import { NO_END } from "../../scheduler/planning/state-after-job.js";
 import { cronExpression } from "../../scheduler/timing/schedule.js";
 import { isAutomatic } from "../../scheduler/control/schedule-check.js";
-import { isAhead } from "../../state/claim-rules.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import type { AgentLoad, FleetSchedule } from "../fleet/fleet.js";
 import { relativeTime, zonedTime } from "./when.js";
@@ -22,15 +21,14 @@ export interface Surroundings {
 
 /** In one word. */
 export function standingOf({ origin, state }: FleetSchedule, now: Date): Standing {
-  if (isRunning(state, now)) return "running";
+  if (isRunning(state)) return "running";
   if (origin === "switched-off" || state.status === "disabled") return "disabled";
   if (pausedUntil(state, now) !== undefined) return "paused";
   return (state.failure_count ?? 0) > 0 ? "failing" : "idle";
 }
 
-/** A slot that is only reserved is not running yet. */
-export function isRunning(state: ScheduleState, now: Date): boolean {
-  return state.claim != null && !isAhead(state, now);
+export function isRunning({ claim }: ScheduleState): boolean {
+  return claim != null;
 }
 
 /** While it is paused, until when. */
@@ -59,7 +57,7 @@ export function whyOf(schedule: FleetSchedule, surroundings: Surroundings): stri
 
 function obstacle({ origin, state, definition }: FleetSchedule, about: Surroundings): string | undefined {
   const { now, isSchedulerRunning, isOrphan = false, load } = about;
-  if (isRunning(state, now)) {
+  if (isRunning(state)) {
     const job = `running ${state.claim?.job_id ?? ""}`;
     return isSchedulerRunning ? job : `${job}, left by a scheduler that is gone`;
   }
