@@ -184,12 +184,6 @@ export type {
   ScheduleStatePatch,
   StoredClaim,
 } from "./state/schedule-state.js";
-export type {
-  EndedJobRecord,
-  JobLog,
-  JobOutcomeRecord,
-  JobOutput,
-  NewJob,
-} from "./state/job-log/job-log.js";
+export type { EndedJobRecord, JobLog, JobOutcomeRecord, JobOutput, NewJob } from "./state/job-log/job-log.js";
 export { systemClock } from "./clock.js";
 export { type Random, seededRandom, systemRandom } from "./random.js";

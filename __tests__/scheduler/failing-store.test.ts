@@ -35,7 +35,7 @@ describe("a store that cannot claim for a while", () => {
     expect(errors).toEqual(["Error during schedule check: disk full at claimDue"]);
     broken.clear();
     await clock.advance("6m");
-    expect(runs).toEqual(["00:00 a/x", "00:06:00.500 a/x", "00:11:00.500 a/x"]);
+    expect(runs).toEqual(["00:00 a/x", "00:06:01 a/x", "00:11:01 a/x"]);
     broken.add("claimDue");
     await clock.advance("5m");
     expect(errors).toHaveLength(2);
@@ -63,20 +63,23 @@ describe("a store that cannot claim for a while", () => {
 });
 
 describe("a store that cannot record the end of a job for a while", () => {
-  it.each(["finishJobs", "closeRecords"] as const)("has it counted as unrecorded until it can: %s", async (call) => {
-    const clock = new FakeClock(START);
-    const { scheduler, broken } = onFlakyStore({ clock, work: () => clock.sleep("1s") });
-    const { unrecordedJobCount: before } = scheduler.getState();
-    await scheduler.start([agent("a", { x: every("5m") }), agent("b", { x: every("5m") })]);
-    broken.add(call);
-    const whileRunning = scheduler.getState().unrecordedJobCount;
-    await clock.advance("10s");
-    const whileBroken = scheduler.getState().unrecordedJobCount;
-    broken.clear();
-    await clock.advance("10s");
-    const after = scheduler.getState().unrecordedJobCount;
-    expect([before, whileRunning, whileBroken, after]).toEqual([0, 0, 2, 0]);
-  });
+  it.each(["finishJobs", "closeRecords"] as const)(
+    "has it counted as unrecorded until it can: %s",
+    async (call) => {
+      const clock = new FakeClock(START);
+      const { scheduler, broken } = onFlakyStore({ clock, work: () => clock.sleep("1s") });
+      const { unrecordedJobCount: before } = scheduler.getState();
+      await scheduler.start([agent("a", { x: every("5m") }), agent("b", { x: every("5m") })]);
+      broken.add(call);
+      const whileRunning = scheduler.getState().unrecordedJobCount;
+      await clock.advance("10s");
+      const whileBroken = scheduler.getState().unrecordedJobCount;
+      broken.clear();
+      await clock.advance("10s");
+      const after = scheduler.getState().unrecordedJobCount;
+      expect([before, whileRunning, whileBroken, after]).toEqual([0, 0, 2, 0]);
+    },
+  );
 
   it.each(["finishJobs", "closeRecords"] as const)(
     "has it counted when it was given up after a stop: %s",
@@ -154,8 +157,8 @@ describe("a job log that cannot be written for a while", () => {
       broken.add(call);
       await clock.advance("130s");
       expect(runs).toEqual(["00:00 a/x", "00:01 a/x", "00:02 a/x"]);
-      expect(ended).toEqual([]);
-      expect(new Set(errors).size).toBeGreaterThan(0);
+      expect(ended).toHaveLength(call === "startJobs" ? 3 : 0);
+      expect(errors.length > 0).toBe(call === "closeRecords");
       broken.clear();
       await clock.advance("2s");
       const records = await store.jobs.list();

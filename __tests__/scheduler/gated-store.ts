@@ -62,7 +62,7 @@ export class GatedStore extends MemoryStore {
   readonly #failures = new Map<StoreCall, { readonly error: Error; times: number }>();
   readonly #lateFailures = new Map<StoreCall, Error>();
   readonly #counts = new Map<StoreCall, number>();
-  #listenerCount = 0;
+  readonly #listeners = new Set<unknown>();
 
   constructor({ isShared = false, ...options }: GatedStoreOptions = {}) {
     super(options);
@@ -71,7 +71,7 @@ export class GatedStore extends MemoryStore {
 
   /** How many listen to changes from outside. */
   get listenerCount(): number {
-    return this.#listenerCount;
+    return this.#listeners.size;
   }
 
   /** How often it was called. */
@@ -169,9 +169,9 @@ export class GatedStore extends MemoryStore {
 
   override onChange(listener: (changes: readonly OutsideChange[]) => void): () => void {
     const stop = super.onChange(listener);
-    this.#listenerCount++;
+    this.#listeners.add(listener);
     return () => {
-      this.#listenerCount--;
+      this.#listeners.delete(listener);
       stop();
     };
   }

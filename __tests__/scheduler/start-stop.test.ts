@@ -445,6 +445,7 @@ describe("a scheduler that is not running", () => {
     expect(await scheduler.trigger("a")).toEqual({
       success: false,
       error: "The scheduler is not running: call start() first",
+      code: "NOT_RUNNING",
     });
   });
 

@@ -18,7 +18,13 @@ import { Dice } from "./dice.js";
 import { type SimulatedPool, SimulatedServer } from "./simulated-server.js";
 import type { Life, Rota } from "./simulation.js";
 import { nameOf, StateMirror } from "./state-mirror.js";
-import { type BootedStore, capacitiesOf, type DefinedCapacity, type Stores, type StateView } from "./stores.js";
+import {
+  type BootedStore,
+  capacitiesOf,
+  type DefinedCapacity,
+  type Stores,
+  type StateView,
+} from "./stores.js";
 import { Weather } from "./troubled-store.js";
 import { ProcessClock } from "./virtual-clock.js";
 

@@ -1,7 +1,13 @@
 /** Where states outlive the processes that keep them: what a simulation needs of a store, whichever it is. */
 import type { JobLog } from "../../src/state/job-log/job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../src/state/schedule-state.js";
-import type { ClaimToken, Definitions, ScheduleDefinition, ScheduleKey, StateStore } from "../../src/state/store.js";
+import type {
+  ClaimToken,
+  Definitions,
+  ScheduleDefinition,
+  ScheduleKey,
+  StateStore,
+} from "../../src/state/store.js";
 import type { ProcessClock } from "./virtual-clock.js";
 
 export type KnownState = Partial<ScheduleState>;

@@ -14,7 +14,13 @@ import type {
   StateStore,
 } from "../../src/state/store.js";
 import type { StateOperation } from "../../src/state/operations.js";
-import { capacitiesOf, type DefinedCapacity, type KnownState, type StateView, type StateWitness } from "./stores.js";
+import {
+  capacitiesOf,
+  type DefinedCapacity,
+  type KnownState,
+  type StateView,
+  type StateWitness,
+} from "./stores.js";
 import type { Weather } from "./troubled-store.js";
 import type { ProcessClock } from "./virtual-clock.js";
 
@@ -85,7 +91,11 @@ export function survivingStore(
       const before = ends.map(({ claim }) => this.known(claim));
       const results = await super.finishJobs(ends);
       for (const [index, { claim, keepsSlot }] of ends.entries())
-        if (results[index]?.claim === "ended" && keepsSlot !== true && before[index]?.claim?.token === claim.token)
+        if (
+          results[index]?.claim === "ended" &&
+          keepsSlot !== true &&
+          before[index]?.claim?.token === claim.token
+        )
           witness.completed(claim, before[index] ?? {});
       return results;
     }

@@ -146,8 +146,8 @@ export interface DueSlots {
   /** Slots that came due and have to wait, each reported once. */
   readonly skipped: readonly SkippedSlot[];
   /**
-   * When the next `claimDue` can find something: a time in the past when more can be claimed at once, `undefined` when
-   * nothing is planned. Slots that wait for capacity do not count; the end of a job frees it.
+   * When the next slot comes due; a time in the past when the store can give more at once, `undefined` when nothing is
+   * planned. Slots that wait for capacity, or for the caller's limit, do not count: the end of a job makes room.
    */
   readonly nextDueAt: Date | undefined;
 }

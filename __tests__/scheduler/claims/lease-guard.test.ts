@@ -107,7 +107,7 @@ describe("a scheduler that cannot renew", () => {
     await pass(set, 120);
     expect(set.told).toHaveLength(1);
     expect(set.lines.filter((line) => line.startsWith("warn"))).toEqual([
-      "warn: Told 1 job(s) to end, whose claims could not be renewed: the database is away",
+      "warn: Stopping 1 job(s) whose claims could not be renewed: the database is away",
     ]);
     expect(set.lines.filter((line) => line.startsWith("error"))).toEqual([
       "error: Error during schedule check: the database is away",
@@ -223,7 +223,9 @@ describe("a job whose claim turns out to be another's", () => {
       await releaseClaim(set.store, { ...WORK, token: claim?.token ?? "", jobId: claim?.job_id ?? "" });
       expect((await set.store.claimDue(1)).claims).toHaveLength(1);
       await pass(set, 11);
-      expect(set.told).toEqual([expect.stringMatching(/The claim was not renewed in time, and its slot was claimed again/)]);
+      expect(set.told).toEqual([
+        expect.stringMatching(/The claim was not renewed in time, and its slot was claimed again/),
+      ]);
     },
   );
 });

@@ -1,6 +1,12 @@
 /** Pausing, disabling and advising: what changes at once, what lasts, and what is refused. */
 import { describe, expect, it } from "vitest";
-import { FakeClock, type FinishResult, type JobFinish, MemoryStore, type Scheduler } from "../../../src/index.js";
+import {
+  FakeClock,
+  type FinishResult,
+  type JobFinish,
+  MemoryStore,
+  type Scheduler,
+} from "../../../src/index.js";
 import { agent, cron, every, gate, type Gate, once, scene, type Scene, START } from "../scene.js";
 
 /** A scheduler whose `x` runs every five minutes and ran at 00:00. */

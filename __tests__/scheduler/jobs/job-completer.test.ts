@@ -1,6 +1,12 @@
 /** Jobs that end together are written together; an end that cannot be written costs the others nothing. */
 import { describe, expect, it } from "vitest";
-import { FakeClock, type FinishResult, type JobFinish, type JobRecord, StateLockedError } from "../../../src/index.js";
+import {
+  FakeClock,
+  type FinishResult,
+  type JobFinish,
+  type JobRecord,
+  StateLockedError,
+} from "../../../src/index.js";
 import { GatedStore } from "../gated-store.js";
 import { agent, cron, every, scene, type Scene, type SceneOptions, START } from "../scene.js";
 
@@ -54,7 +60,8 @@ describe("jobs that end together", () => {
 
   it("have one call for their starts when they go on for a while", async () => {
     const clock = new FakeClock(START);
-    const { scheduler, store } = stage({ clock, work: () => clock.sleep("1s") });
+    const oneSecond = clock.sleep("1s");
+    const { scheduler, store } = stage({ clock, work: () => oneSecond });
     await scheduler.start(fleetOf("abc"));
     await clock.advance("1s");
     expect(store.calls).toEqual(["startJobs abc", "finishJobs abc"]);

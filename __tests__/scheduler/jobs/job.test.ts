@@ -111,11 +111,14 @@ describe("a job that is told to stop", () => {
     });
   });
 
-  it.each(["completed", "timeout"] as const)("is %s when it ended so, whatever became of its claim", (status) => {
-    const job = newJob();
-    job.stop("unrenewed", "the store does not answer");
-    expect(end(job, status).record.status).toBe(status);
-  });
+  it.each(["completed", "timeout"] as const)(
+    "is %s when it ended so, whatever became of its claim",
+    (status) => {
+      const job = newJob();
+      job.stop("unrenewed", "the store does not answer");
+      expect(end(job, status).record.status).toBe(status);
+    },
+  );
 });
 
 describe("a job whose schedule is claimed again", () => {

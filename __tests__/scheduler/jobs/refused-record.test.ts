@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { FakeClock, type FinishResult, type JobFinish, MemoryStore, Scheduler, StateError } from "../../../src/index.js";
+import {
+  FakeClock,
+  type FinishResult,
+  type JobFinish,
+  MemoryStore,
+  Scheduler,
+  StateError,
+} from "../../../src/index.js";
 
 /** A store whose log has no place for the jobs of one agent, as when their ids are taken. */
 class RefusingStore extends MemoryStore {

@@ -35,11 +35,13 @@ describe("a job whose slot another has taken", () => {
     ]);
   });
 
-  it("has its own error in its record", async () => {
+  it("says in its record that it was stopped before", async () => {
     const { ended } = await superseded(true, () => {
       throw new Error("no answer");
     });
-    expect(ended[0]?.error).toMatch(/^superseded: .* ended as cancelled: no answer$/);
+    expect(ended[0]?.error).toMatch(
+      /^superseded: .* ended as interrupted: interrupted: its claim could not be renewed/,
+    );
   });
 
   it("changes nothing in the state", async () => {

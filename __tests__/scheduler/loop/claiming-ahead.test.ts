@@ -27,33 +27,33 @@ class CappedStore extends GatedStore {
   /** Called with how many questions there were, when one more is asked. */
   onAsked: (count: number) => void = () => {};
   /** "asked", "sent", "started a", "given back a", "by hand a", "defined", "passed" at the end of a pass. */
-  readonly seen: string[] = [];
+  readonly steps: string[] = [];
   /** What each question was limited to. */
   readonly limits: number[] = [];
 
   override async claimDue(limit: number): Promise<DueSlots> {
     this.limits.push(limit);
-    this.seen.push("asked");
+    this.steps.push("asked");
     this.onAsked(this.limits.length);
     await Promise.resolve();
-    this.seen.push("sent");
+    this.steps.push("sent");
     const due = await super.claimDue(Math.min(limit, this.most));
     return { ...due, nextDueAt: this.hasMore(due.claims.length, limit) ? new Date(0) : undefined };
   }
 
   override claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
-    this.seen.push(`by hand ${key.agent}`);
+    this.steps.push(`by hand ${key.agent}`);
     return super.claim(key);
   }
 
   override finishJobs(ends: readonly JobFinish[]): Promise<readonly FinishResult[]> {
     for (const { claim, keepsSlot } of ends)
-      if (keepsSlot === true) this.seen.push(`given back ${claim.agent}`);
+      if (keepsSlot === true) this.steps.push(`given back ${claim.agent}`);
     return super.finishJobs(ends);
   }
 
   override define(definitions: Definitions): Promise<readonly DefinedSchedule[]> {
-    this.seen.push("defined");
+    this.steps.push("defined");
     return super.define(definitions);
   }
 }
@@ -91,18 +91,18 @@ function stage({ work, isShared = true, ...options }: StageOptions = {}): Stage 
     ...options,
     store,
     onTick: () => {
-      store.seen.push("passed");
+      store.steps.push("passed");
       passed.give();
     },
     work: (info) => {
-      store.seen.push(`started ${info.agent.name}`);
+      store.steps.push(`started ${info.agent.name}`);
       return work?.(info);
     },
   });
   // Before the scheduler is stopped, which waits for the store.
   onTestFinished(() => store.openGates());
   const seen = (...kinds: readonly string[]): string[] =>
-    store.seen.filter((text) => kinds.some((kind) => text.startsWith(kind)));
+    store.steps.filter((text) => kinds.some((kind) => text.startsWith(kind)));
   const agentsOf = (kind: string): string =>
     seen(kind)
       .map((text) => text.slice(kind.length + 1))
@@ -188,7 +188,7 @@ describe("a pass over more than the store claims at once", () => {
     store.hasMore = () => true;
     await scheduler.start(burst("a"));
     await settle();
-    expect(store.seen).toContain("passed");
+    expect(store.steps).toContain("passed");
   });
 
   it("counts the leases of what it claims from when it asked for that", async () => {

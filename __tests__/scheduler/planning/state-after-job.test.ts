@@ -178,9 +178,11 @@ describe("the end of a job whose schedule only others plan", () => {
   });
 
   it("is due at once when it was cut off", () => {
-    expect(concludedHere({ ...theirs, claim }, { status: "interrupted", error: "away" }).patch).toMatchObject({
-      next_run_at: NOW_ISO,
-      next_run_source: "catch-up",
-    });
+    expect(concludedHere({ ...theirs, claim }, { status: "interrupted", error: "away" }).patch).toMatchObject(
+      {
+        next_run_at: NOW_ISO,
+        next_run_source: "catch-up",
+      },
+    );
   });
 });

@@ -74,7 +74,12 @@ export class JobCompleter {
 
   /** Returns what is still to be written. */
   async #write(unwritten: readonly Unwritten[]): Promise<Unwritten[]> {
-    const finishes = unwritten.map((one) => one.end.finish(() => this.#settle(one, "ended")));
+    const finishes = unwritten.map((one) =>
+      one.end.finish(() => {
+        this.#settle(one, "ended");
+        this.#onSettled();
+      }),
+    );
     let results: readonly FinishResult[] = [];
     let failure: unknown;
     try {
@@ -90,6 +95,7 @@ export class JobCompleter {
       const result = results[index] ?? { claim: "failed", record: "failed", error: failure };
       if (!this.#isWritten(one, token, result)) left.push(one);
     }
+    this.#onSettled();
     return left;
   }
 
@@ -119,7 +125,6 @@ export class JobCompleter {
     one.claim = claim;
     this.#backlog--;
     one.end.settle(claim);
-    this.#onSettled();
   }
 
   /** The claim stays as it is: its lease ends, or the owner that took the store over ends it. */

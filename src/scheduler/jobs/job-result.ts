@@ -11,10 +11,8 @@ const COMPLETED: JobResult = { status: "completed" };
 /** The result that an executor or a host returned; returning nothing is success. */
 export function resultOf(returned: RunResult | void): JobResult {
   if (returned === undefined) return COMPLETED;
-  const { success, status, error, summary, exitCode, responseBody, workItem } = returned;
-  const isPlain = (summary ?? exitCode ?? responseBody ?? workItem) === undefined;
-  if (success && isPlain) return COMPLETED;
-  const said = { summary, exitCode, responseBody, workItem };
+  const { success, status, error, summary, exitCode, responseBody, workItem, durationMs } = returned;
+  const said = { summary, exitCode, responseBody, workItem, durationMs };
   if (success) return { ...said, status: "completed" };
   const isKnown = status === "timeout" || status === "cancelled";
   return { ...said, status: isKnown ? status : "failed", error: error ?? "the job failed" };
@@ -59,9 +57,9 @@ export function startRecord(
 
 export function endRecord(
   job: JobRecord,
-  { status, error, summary, exitCode, responseBody, workItem }: JobResult,
+  { status, error, summary, exitCode, responseBody, workItem, durationMs }: JobResult,
   finishedAt: Date,
-  durationMs: number,
+  elapsedMs: number,
 ): EndedJobRecord {
   // Key by key: a spread takes several times as long, and a burst has thousands of them.
   return {
@@ -77,7 +75,8 @@ export function endRecord(
     started_at: job.started_at,
     status,
     finished_at: isoText(finishedAt),
-    duration_ms: Math.round(durationMs),
+    // Measured closer to the job where its runner did: jobs that start together delay each other.
+    duration_ms: Math.round(durationMs ?? elapsedMs),
     error: error ?? null,
     summary: summary ?? null,
     exit_code: exitCode ?? null,

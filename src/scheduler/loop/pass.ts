@@ -20,7 +20,8 @@ const MOST_UNWRITTEN = 4_000;
 
 /** A claim that is under way while other things are done. */
 interface Asked {
-  /** On the monotonic clock. */
+  readonly at: Date;
+  /** The same on the monotonic clock. */
   readonly askedMs: number;
   readonly due: Promise<DueSlots>;
 }
@@ -139,36 +140,41 @@ export class Pass {
     // The end of a job wakes the loop.
     if (this.#isBehind) return undefined;
     for (let asked = this.#ask(this.#room); ;) {
-      const { claims, skipped, nextDueAt } = this.#withOrders(await asked.due);
-      const next = this.#mayAskOn(claims.length, nextDueAt)
-        ? this.#ask(this.#room - claims.length)
-        : undefined;
+      const due = this.#withOrders(await asked.due);
+      const { claims, skipped, nextDueAt } = due;
+      const next = this.#mayAskOn(due) ? this.#ask(this.#room - claims.length) : undefined;
       // Starting thousands of jobs takes as long as claiming them: the next claim is sent before.
       if (next !== undefined) await nextTurn();
       this.#jobs.start(claims, asked.askedMs, () => this.#isAccepting);
       const isPlanned = skipped.length > 0 && (await this.#planner.noteWaiting(skipped));
-      if (next === undefined) return isPlanned ? new Date(0) : nextDueAt;
+      if (next === undefined) {
+        if (isPlanned) return new Date(0);
+        // A store that gives nothing is not asked again at once, whatever it says.
+        return claims.length === 0 && isUntil(nextDueAt, asked.at) ? undefined : nextDueAt;
+      }
       asked = next;
     }
   }
 
   #ask(room: number): Asked {
     const { clock, store } = this.#context;
+    const at = clock.now();
     const askedMs = clock.monotonic();
     const due = (async (): Promise<DueSlots> => store.claimDue(Math.max(0, room)))();
     // A rejection is handled where the claims are awaited.
     due.catch(() => {});
-    return { askedMs, due };
+    return { at, askedMs, due };
   }
 
   get #room(): number {
     return Math.max(0, this.#maxConcurrent - this.#jobs.size);
   }
 
-  /** Whether the pass goes on claiming: there is more, room is left, and nothing waits for the next pass. */
-  #mayAskOn(claimCount: number, nextDueAt: Date | undefined): boolean {
-    const hasMore = claimCount > 0 && nextDueAt !== undefined && nextDueAt <= this.#context.clock.now();
-    if (!hasMore || !this.#isAccepting || this.#isBehind || this.#room <= claimCount) return false;
+  /** Whether the pass goes on claiming: there is more, and nothing waits for the next pass. */
+  #mayAskOn({ claims, skipped, nextDueAt }: DueSlots): boolean {
+    if (claims.length === 0 || skipped.length > 0 || !isUntil(nextDueAt, this.#context.clock.now()))
+      return false;
+    if (!this.#isAccepting || this.#isBehind) return false;
     const isAsked = this.#nextRoster !== undefined || this.#outside.length > 0 || this.#triggerCount > 0;
     return !isAsked && !this.#planner.hasUnwritten;
   }
@@ -186,4 +192,8 @@ export class Pass {
       ordered.has(keyText(slot)) ? { ...slot, source: "manual" } : slot;
     return { ...due, claims: due.claims.map(order), skipped: due.skipped.map(order) };
   }
+}
+
+function isUntil(at: Date | undefined, now: Date): boolean {
+  return at !== undefined && at <= now;
 }

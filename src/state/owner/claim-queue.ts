@@ -165,10 +165,7 @@ export class ClaimQueue {
 
   /** When something can be claimed; a waiting slot counts if its agent has capacity, and lies in the past then. */
   nextDueMs(): number | undefined {
-    const queuedMs = this.#order.first?.dueMs;
-    const readyMs = this.#order.firstReady?.dueMs;
-    if (queuedMs === undefined || readyMs === undefined) return queuedMs ?? readyMs;
-    return Math.min(queuedMs, readyMs);
+    return this.#order.first?.dueMs;
   }
 
   #note(entry: QueueEntry, state: Partial<ScheduleState>): void {

@@ -75,6 +75,7 @@ export class JobFinishes {
       change: fixedChange(end.change),
       keepsSlot: end.keepsSlot,
       record: end.record,
+      onClaimEnded: end.onClaimEnded,
       triedState: held.triedState,
     };
   }
@@ -90,13 +91,14 @@ export class JobFinishes {
       for (const [index, { claim }] of ends.entries()) this.#keep(claim, operation.states[index]);
       return { results: ends.map(() => ({ claim: "failed", error })), failure: { error } };
     }
-    const results = ends.map(({ claim, record }, index): ClaimResult => {
+    const results = ends.map(({ claim, record, onClaimEnded }, index): ClaimResult => {
       if (operation.failures.has(index)) {
         this.#keep(claim, undefined);
         return { claim: "failed", error: operation.failures.get(index) };
       }
       if (record !== undefined) this.#unrecorded.add(claim.jobId);
       queue.end(claim, known(claim));
+      onClaimEnded?.();
       return { claim: "ended" };
     });
     return { results };
