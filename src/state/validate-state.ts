@@ -11,7 +11,7 @@ import {
   type ScheduleState,
   type ScheduleStatePatch,
 } from "./schedule-state.js";
-import type { ScheduleDefinition, ScheduleKey } from "./store.js";
+import type { AgentDefinition, Definitions, ScheduleKey } from "./store.js";
 
 interface Rule {
   readonly expected: string;
@@ -161,9 +161,13 @@ export function checkKey({ agent, schedule }: ScheduleKey): void {
   checkName("schedule", schedule);
 }
 
-export function checkDefinition(definition: ScheduleDefinition): void {
-  checkKey(definition);
-  const { maxConcurrent = 1 } = definition;
+export function checkDefinitions({ agents = [], schedules }: Definitions): void {
+  for (const agent of agents) checkAgent(agent);
+  for (const schedule of schedules) checkKey(schedule);
+}
+
+function checkAgent({ agent, maxConcurrent = 1 }: AgentDefinition): void {
+  checkName("agent", agent);
   if (Number.isSafeInteger(maxConcurrent) && maxConcurrent >= 1) return;
   throw invalidState(`Invalid maxConcurrent ${quote(maxConcurrent)}: expected a whole number from 1.`);
 }
