@@ -136,7 +136,7 @@ describe("a scheduler whose database is away", () => {
       await scheduler.start(agents.filter(({ name }) => name === "long"));
       await until(() => starts.includes("long"));
       await line[how]();
-      await other.define([LONG]);
+      await other.define({ schedules: [LONG] });
       let taken: readonly unknown[] = [];
       while (taken.length === 0) {
         await setTimeout(20);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PostgresPool, QueryAnswer } from "../../../src/state/postgres/index.js";
-import { LEASE_MS, only, planAll, scene, START } from "./scene.js";
+import { completeClaim, LEASE_MS, only, planAll, scene, START } from "./scene.js";
 import { sharedPool } from "./schema.js";
 
 type Query = Parameters<PostgresPool["query"]>[0];
@@ -53,7 +53,7 @@ describe("the end of a claim whose answer is lost", () => {
       expect((await two.claimDue(10)).claims).toHaveLength(1);
       return lost();
     };
-    expect(await one.complete(claim, { next_run_at: START, next_run_source: "baseline-interval" })).toBe(
+    expect(await completeClaim(one, claim, { next_run_at: START, next_run_source: "baseline-interval" })).toBe(
       true,
     );
   });

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { OutsideChange, StateStore } from "../../../src/index.js";
 import { until } from "../child.js";
-import { key, LEASE_MS, names, only, planAll, scene, START } from "./scene.js";
+import { completeClaim, key, LEASE_MS, names, only, planAll, releaseClaim, scene, START } from "./scene.js";
 import { sharedPool } from "./schema.js";
 
 describe("two nodes of a PostgreSQL store", () => {
@@ -81,8 +81,7 @@ describe("two nodes of a PostgreSQL store", () => {
     const { node } = scene();
     const [one, two] = [await node(), await node()];
     await planAll([one], ["a/x"]);
-    expect((await two.claimDue(10)).claims).toEqual([]);
-    expect(await two.nextDueAt()).toBeUndefined();
+    expect(await two.claimDue(10)).toEqual({ claims: [], skipped: [], nextDueAt: undefined });
     expect(names((await one.claimDue(10)).claims)).toEqual(["a/x"]);
   });
 
@@ -94,7 +93,7 @@ describe("two nodes of a PostgreSQL store", () => {
     const two = await node();
     await two.close();
     expect(await one.renew(claim)).toBe(true);
-    expect(await one.complete(claim, {})).toBe(true);
+    expect(await completeClaim(one, claim, {})).toBe(true);
   });
 
   it("take over when a lease has ended, as an interruption with its job closed", async () => {
@@ -119,8 +118,8 @@ describe("two nodes of a PostgreSQL store", () => {
     await clock.advance(LEASE_MS);
     const { state } = only((await alive.claimDue(10)).claims);
     expect(await stopped.renew(late)).toBe(false);
-    expect(await stopped.complete(late, { last_error: "late" })).toBe(false);
-    expect(await stopped.release(late)).toBe(false);
+    expect(await completeClaim(stopped, late, { last_error: "late" })).toBe(false);
+    expect(await releaseClaim(stopped, late)).toBe(false);
     expect(await alive.read(key("a/x"))).toEqual(state);
   });
 
@@ -131,7 +130,7 @@ describe("two nodes of a PostgreSQL store", () => {
     const claim = only((await slow.claimDue(10)).claims);
     await clock.advance(LEASE_MS);
     const [isRenewed] = await Promise.all([slow.renew(claim), alive.claimDue(10)]);
-    expect(await slow.complete(claim, {})).toBe(isRenewed);
+    expect(await completeClaim(slow, claim, {})).toBe(isRenewed);
   });
 
   it("decide again on a change that another was faster with", async () => {
@@ -149,7 +148,7 @@ describe("two nodes of a PostgreSQL store", () => {
     await planAll([one], ["a/x"]);
     const claim = only((await one.claimDue(10)).claims);
     await outsider().update(key("a/x"), { status: "disabled", failure_count: 4 });
-    await one.complete(claim, ({ failure_count }) => ({ failure_count: (failure_count ?? 0) + 1 }));
+    await completeClaim(one, claim, ({ failure_count }) => ({ failure_count: (failure_count ?? 0) + 1 }));
     expect(await one.read(key("a/x"))).toMatchObject({ status: "disabled", failure_count: 5 });
   });
 });
@@ -224,7 +223,7 @@ describe("what somebody else changes in a PostgreSQL store", () => {
     await planAll([one], ["a/x"]);
     await sharedPool().query(`update "${schema}".states set state = '{"from_tomorrow": [1]}'`);
     const claim = only((await one.claimDue(10)).claims);
-    await one.complete(claim, { failure_count: 1 });
+    await completeClaim(one, claim, { failure_count: 1 });
     const { rows } = await sharedPool().query(`select state::json from "${schema}".states`);
     expect(rows).toEqual([{ state: { from_tomorrow: [1], f: 1 } }]);
   });
@@ -236,11 +235,11 @@ describe("the names and texts of a PostgreSQL store", () => {
     const one = await node();
     const odd = { agent: "a\0\\0\\", schedule: "\\\0" };
     const text = "half \ud800 zero \0 end";
-    await one.define([odd]);
+    await one.define({ schedules: [odd] });
     await one.update(odd, { next_run_at: START, last_error: text });
     const claim = only((await one.claimDue(10)).claims);
     expect(claim).toMatchObject({ ...odd, state: { last_error: text } });
-    expect(await one.complete(claim, {})).toBe(true);
+    expect(await completeClaim(one, claim, {})).toBe(true);
     expect([...(await one.list(odd.agent)).keys()]).toEqual([odd.schedule]);
   });
 

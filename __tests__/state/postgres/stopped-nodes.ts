@@ -41,14 +41,12 @@ export const STEPS: readonly Step[] = [
   ...both("define", true),
   ...both("updateAll", true),
   ...both("claimDue", true),
-  ...both("startAll", true),
+  ...both("startJobs", true),
   { step: "job", when: "before", isLong: true },
   ...both("renew", true),
   ...both("heartbeat", true),
   ...both("heartbeat", true, { nth: 2 }),
-  ...both("completeAll", false),
-  ...both("finishAll", false),
-  { step: "finishAll", when: "before", onceAfter: "completeAll", isLong: false },
+  ...both("finishJobs", false),
   ...both("close", false, { isLast: true }),
 ];
 

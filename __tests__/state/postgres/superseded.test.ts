@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, inject, it } from "vitest";
 import type { Claim, JobEndStatus, NamedJob } from "../../../src/index.js";
 import { Children } from "../child.js";
-import { LEASE_MS, only, scene } from "./scene.js";
+import { completeClaim, LEASE_MS, only, scene } from "./scene.js";
 
 const LONG = { agent: "long", schedule: "work" };
 
@@ -20,7 +20,7 @@ describe("a node that was stopped past its lease", () => {
     const log = outsider({ clock: undefined }).jobs;
     while ((await log.list()).length === 0) await setTimeout(20);
     child.signal("SIGSTOP");
-    await other.define([LONG]);
+    await other.define({ schedules: [LONG] });
     let claims: readonly Claim[] = [];
     while (claims.length === 0) {
       await setTimeout(50);
@@ -42,7 +42,7 @@ describe("a node that was stopped past its lease", () => {
       duration_ms: expect.any(Number) as number,
     });
     expect((await other.read(LONG)).claim?.token).toBe(claim.token);
-    expect(await other.complete(claim, {})).toBe(true);
+    expect(await completeClaim(other, claim, {})).toBe(true);
   });
 });
 

@@ -7,7 +7,7 @@ import { Heartbeat } from "../../../src/state/postgres/node/heartbeat.js";
 import type { Claim } from "../../../src/index.js";
 import { Signal } from "../../scheduler/gated-store.js";
 import { Children, until } from "../child.js";
-import { key, names, only, planAll, scene } from "./scene.js";
+import { completeClaim, key, names, only, planAll, scene } from "./scene.js";
 import { sharedPool } from "./schema.js";
 
 type Query = Parameters<PostgresPool["query"]>[0];
@@ -62,7 +62,7 @@ describe("an answer that is lost after its statement was carried out", () => {
     const claim = only((await one.claimDue(10)).claims);
     pool.isLosing = true;
     expect(
-      await one.complete(claim, ({ failure_count }) => ({ failure_count: (failure_count ?? 0) + 1 })),
+      await completeClaim(one, claim, ({ failure_count }) => ({ failure_count: (failure_count ?? 0) + 1 })),
     ).toBe(true);
     expect(await one.read(key("a/x"))).toMatchObject({ status: "idle", failure_count: 1 });
   });
@@ -95,10 +95,10 @@ describe("an answer that is lost after its statement was carried out", () => {
     const change = { last_error: "once" };
     pool.isLosing = true;
     pool.isAwayFor = (text) => text.includes("receipts");
-    await expect(one.complete(claim, change)).rejects.toMatchObject({ code: "STATE_DATABASE" });
+    await expect(completeClaim(one, claim, change)).rejects.toMatchObject({ code: "STATE_DATABASE" });
     pool.isAwayFor = () => false;
-    expect(await one.complete(claim, change)).toBe(true);
-    expect(await one.complete({ ...claim, token: "1" }, change)).toBe(false);
+    expect(await completeClaim(one, claim, change)).toBe(true);
+    expect(await completeClaim(one, { ...claim, token: "1" }, change)).toBe(false);
   });
 
   it("costs a claim nothing: at the next look its slot is due as before", async () => {
@@ -118,7 +118,7 @@ describe("an answer that is lost after its statement was carried out", () => {
     const { node } = scene();
     const pool = losing((text) => text.includes("claim_one"));
     const one = await node({ pool });
-    await one.define([key("a/x")]);
+    await one.define({ schedules: [key("a/x")] });
     pool.isLosing = true;
     await expect(one.claim(key("a/x"))).rejects.toMatchObject({ code: "STATE_DATABASE" });
     await one.claimDue(10);

@@ -2,12 +2,12 @@
 import { describe, expect, it } from "vitest";
 import type { OutsideChange, PlanSource, StateStore } from "../../../../src/index.js";
 import { until } from "../../child.js";
-import { key, LEASE_MS, names, only, scene, START } from "../scene.js";
+import { completeClaim, key, LEASE_MS, names, only, releaseClaim, scene, START } from "../scene.js";
 
 const X = key("a/x");
 
 async function defineAs(store: StateStore, isAutomatic: boolean): Promise<void> {
-  await store.define([{ ...X, isAutomatic }]);
+  await store.define({ schedules: [{ ...X, isAutomatic }] });
 }
 
 /** Of two nodes the first has it by hand, the second runs it at its time, which has come. */
@@ -23,8 +23,8 @@ async function dueOnTwo(): Promise<ReturnType<typeof scene> & { byHand: StateSto
 describe("a schedule that a node of a PostgreSQL store has by hand only", () => {
   it("is not claimed there when it is due, and not waited for", async () => {
     const { byHand, automatic } = await dueOnTwo();
-    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [] });
-    expect(await byHand.nextDueAt()).toBeUndefined();
+    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [], nextDueAt: undefined });
+    expect((await byHand.claimDue(0)).nextDueAt).toBeUndefined();
     expect(names((await automatic.claimDue(10)).claims)).toEqual(["a/x"]);
   });
 
@@ -32,22 +32,22 @@ describe("a schedule that a node of a PostgreSQL store has by hand only", () => 
     const { byHand, automatic } = await dueOnTwo();
     const claim = await byHand.claim(X);
     if (typeof claim === "string") throw new Error(claim);
-    expect(await byHand.release(claim)).toBe(true);
-    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [] });
+    expect(await releaseClaim(byHand, claim)).toBe(true);
+    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [], nextDueAt: undefined });
     expect(only((await automatic.claimDue(10)).claims)).toMatchObject({ source: "baseline-interval" });
   });
 
   it("stays due when those who ran it at its time are gone", async () => {
     const { byHand, automatic } = await dueOnTwo();
     await automatic.close();
-    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [] });
-    expect(await byHand.nextDueAt()).toBeUndefined();
+    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [], nextDueAt: undefined });
+    expect((await byHand.claimDue(0)).nextDueAt).toBeUndefined();
     expect(await byHand.read(X)).toMatchObject({ next_run_at: START, next_run_source: "baseline-interval" });
   });
 
   it("is one that it may run at its time when it is defined so", async () => {
     const { byHand } = await dueOnTwo();
-    await byHand.define([X]);
+    await byHand.define({ schedules: [X] });
     expect(names((await byHand.claimDue(10)).claims)).toEqual(["a/x"]);
   });
 
@@ -55,7 +55,7 @@ describe("a schedule that a node of a PostgreSQL store has by hand only", () => 
     const { byHand } = await dueOnTwo();
     await byHand.close();
     await byHand.open();
-    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [] });
+    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [], nextDueAt: undefined });
     expect(await byHand.claim(X)).toMatchObject({ source: "manual" });
   });
 });
@@ -80,7 +80,7 @@ describe("a schedule that all nodes of a PostgreSQL store have by hand only", ()
     const store = await node();
     await defineAs(store, false);
     await store.update(X, { next_run_at: START, next_run_source: source });
-    expect((await store.nextDueAt()) !== undefined).toBe(claimed.length > 0);
+    expect((await store.claimDue(0)).nextDueAt !== undefined).toBe(claimed.length > 0);
     const { claims } = await store.claimDue(10);
     expect(names(claims)).toEqual(claimed);
     expect(claims.map((claim) => claim.source)).toEqual(claimed.map(() => source));
@@ -91,7 +91,7 @@ describe("what was asked for of a schedule that some have by hand only", () => {
   it("is left to those who run it at its times", async () => {
     const { byHand, automatic } = await dueOnTwo();
     await byHand.update(X, { next_run_source: "catch-up" });
-    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [] });
+    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [], nextDueAt: undefined });
     expect(names((await automatic.claimDue(10)).claims)).toEqual(["a/x"]);
   });
 
@@ -108,7 +108,7 @@ describe("a node that changes a schedule which it has by hand only", () => {
     const { node } = scene();
     const [one, two] = [await node(), await node()];
     const Y = key("a/y");
-    await one.define([{ ...X, isAutomatic: false }, Y]);
+    await one.define({ schedules: [{ ...X, isAutomatic: false }, Y] });
     const told: OutsideChange[] = [];
     two.onChange((changes) => void told.push(...changes));
     const claim = await one.claim(Y);
@@ -116,7 +116,7 @@ describe("a node that changes a schedule which it has by hand only", () => {
     await Promise.all([
       one.update(X, { request_answer: { id: "one" } }),
       one.update(X, { status: "disabled", last_error: "off" }),
-      one.complete(claim, { last_error: "gone" }),
+      completeClaim(one, claim, { last_error: "gone" }),
       one.update(X, { hint: { expires_at: START } }),
     ]);
     await until(() => told.length > 1);

@@ -1,6 +1,6 @@
 /** When to look whether claims have been renewed is kept apart from them: nothing of it may be forgotten, or stay for ever. */
 import { describe, expect, it } from "vitest";
-import { key, LEASE_MS, names, only, planAll, scene, type Scene } from "../scene.js";
+import { completeClaim, key, LEASE_MS, names, only, planAll, scene, type Scene } from "../scene.js";
 import { sharedPool } from "../schema.js";
 
 const leasesIn = async ({ schema }: Scene): Promise<number | null> =>
@@ -28,7 +28,7 @@ describe("the lease of a claim", () => {
     const { claims } = await one.claimDue(10);
     await set.clock.advance(LEASE_MS / 2);
     for (const claim of claims.slice(0, 2)) await one.renew(claim);
-    if (claims[0] !== undefined) await one.complete(claims[0], {});
+    if (claims[0] !== undefined) await completeClaim(one, claims[0], {});
     await set.clock.advance(LEASE_MS / 2);
     expect(names((await two.claimDue(10)).claims)).toEqual(["c/x"]);
     await set.clock.advance(LEASE_MS / 2);
@@ -49,7 +49,7 @@ describe("the lease of a claim", () => {
     const one = await set.node();
     await planAll([one], ["a/x", "b/x"]);
     const [first, second] = (await one.claimDue(10)).claims;
-    if (first !== undefined) await one.complete(first, {});
+    if (first !== undefined) await completeClaim(one, first, {});
     await set.clock.advance(LEASE_MS / 2);
     if (second !== undefined) await one.renew(second);
     expect(await leasesIn(set)).toBe(2);

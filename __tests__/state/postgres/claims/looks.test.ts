@@ -1,7 +1,7 @@
 /** What one node saw due and had no room for, others judge as seen in time: but only what that node could see. */
 import { describe, expect, it } from "vitest";
 import type { PostgresStore } from "../../../../src/state/postgres/index.js";
-import { key, LEASE_MS, names, only, planAll, scene, type Scene, START } from "../scene.js";
+import { completeClaim, key, LEASE_MS, names, only, planAll, scene, type Scene, START } from "../scene.js";
 import { sharedPool } from "../schema.js";
 
 /** Finds all of its slots due and takes none, for as long as it takes for others to be told. */
@@ -12,8 +12,8 @@ async function leaveAll({ clock }: Scene, full: PostgresStore): Promise<void> {
   await clock.advance("10s");
 }
 
-const looksIn = async ({ schema }: Scene): Promise<number | null> =>
-  (await sharedPool().query(`select from "${schema}".looks`)).rowCount;
+const pollsIn = async ({ schema }: Scene): Promise<number | null> =>
+  (await sharedPool().query(`select from "${schema}".polls`)).rowCount;
 
 const seenBy = async (node: PostgresStore): Promise<readonly unknown[]> =>
   (await node.claimDue(10)).claims.map(({ seenAt }) => seenAt.toISOString());
@@ -25,7 +25,7 @@ describe("a slot that a node had no room for", () => {
     await planAll([full, free], ["a/x"]);
     await leaveAll(set, full);
     await full.close();
-    expect(await looksIn(set)).toBe(0);
+    expect(await pollsIn(set)).toBe(0);
     expect(await seenBy(free)).toEqual([START]);
   });
 
@@ -36,7 +36,7 @@ describe("a slot that a node had no room for", () => {
     await leaveAll(set, full);
     await set.clock.advance(21 * LEASE_MS);
     await free.claimDue(0);
-    expect(await looksIn(set)).toBe(0);
+    expect(await pollsIn(set)).toBe(0);
     expect(await seenBy(free)).toEqual([START]);
   });
 
@@ -51,7 +51,7 @@ describe("a slot that a node had no room for", () => {
       await set.clock.advance(later);
       expect((await full.claimDue(1)).claims).toEqual([]);
       await set.clock.advance("10s");
-      await full.complete(claim, {});
+      await completeClaim(full, claim, {});
       expect(await Promise.all(nodes.slice(index, index + 1).map(seenBy))).toEqual([[START]]);
     }
   });
@@ -60,7 +60,7 @@ describe("a slot that a node had no room for", () => {
     const set = scene();
     const [full, free] = [await set.node(), await set.node()];
     await planAll([free], ["a/x", "b/x"]);
-    await full.define([key("b/x")]);
+    await full.define({ schedules: [key("b/x")] });
     await leaveAll(set, full);
     expect(await seenBy(free)).toEqual(["2026-03-01T00:00:20.000Z", START]);
   });
@@ -69,9 +69,9 @@ describe("a slot that a node had no room for", () => {
     const set = scene();
     const [full, free] = [await set.node(), await set.node()];
     await planAll([free], ["a/x", "b/x"]);
-    await full.define([key("b/x")]);
+    await full.define({ schedules: [key("b/x")] });
     await leaveAll(set, full);
-    await full.define([key("a/x"), key("b/x")]);
+    await full.define({ schedules: [key("a/x"), key("b/x")] });
     expect(await seenBy(free)).toEqual(["2026-03-01T00:00:20.000Z", START]);
   });
 
@@ -82,7 +82,7 @@ describe("a slot that a node had no room for", () => {
     await leaveAll(set, full);
     const { claims, skipped } = await free.claimDue(10);
     expect([names(claims), skipped]).toEqual([["a/x"], []]);
-    for (const claim of claims) await free.complete(claim, {});
+    for (const claim of claims) await completeClaim(free, claim, {});
     expect(await seenBy(free)).toEqual([START]);
   });
 
@@ -91,9 +91,9 @@ describe("a slot that a node had no room for", () => {
     const one = await set.node();
     await planAll([one], ["a/x"]);
     await leaveAll(set, one);
-    expect(await looksIn(set)).toBe(1);
+    expect(await pollsIn(set)).toBe(1);
     await one.claimDue(10);
     await one.claimDue(10);
-    expect(await looksIn(set)).toBe(0);
+    expect(await pollsIn(set)).toBe(0);
   });
 });

@@ -48,7 +48,7 @@ describe("the states of a fleet", () => {
   it("are not those of schedules that were only defined", async () => {
     const { schema, node } = scene();
     const store = await node();
-    await store.define([key("a/x")]);
+    await store.define({ schedules: [key("a/x")] });
     expect(await readStates(counting(schema))).toEqual(new Map());
   });
 
@@ -97,8 +97,8 @@ describe("the nodes of a fleet", () => {
   it("are those that may run a schedule, where one is named", async () => {
     const { schema, node } = scene();
     const [one, two] = [await node({ nodeName: "one" }), await node({ nodeName: "two" })];
-    await one.define([key("a/x"), key("b/x")]);
-    await two.define([key("b/x")]);
+    await one.define({ schedules: [key("a/x"), key("b/x")] });
+    await two.define({ schedules: [key("b/x")] });
     const namesFor = async (name: string): Promise<string[]> =>
       (await listNodes(counting(schema), { key: key(name) })).map((found) => found.name);
     expect([await namesFor("a/x"), await namesFor("b/x"), await namesFor("c/x")]).toEqual([

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { nextTurn } from "../../../../src/clock.js";
 import type { Claim, ScheduleStatePatch } from "../../../../src/index.js";
 import type { PostgresStore } from "../../../../src/state/postgres/index.js";
-import { key, planAll, scene } from "../scene.js";
+import { completeClaim, endAll, key, planAll, scene } from "../scene.js";
 import { isWrite, SteeredPool } from "../steered-pool.js";
 
 /** More than two writes hold: 2,000 each. */
@@ -57,7 +57,7 @@ const endsOf = (claims: readonly Claim[]): { claim: Claim; change: ScheduleState
 function endAll(store: PostgresStore, claims: readonly Claim[]): Promise<readonly boolean[]>[] {
   const calls: Promise<readonly boolean[]>[] = [];
   for (let from = 0; from < claims.length; from += 1_000)
-    calls.push(store.completeAll(endsOf(claims.slice(from, from + 1_000))));
+    calls.push(endAll(store, endsOf(claims.slice(from, from + 1_000))));
   return calls;
 }
 
@@ -98,7 +98,7 @@ describe("the ends of thousands of claims", () => {
     const changing = store.update(first, { failure_count: 1 });
     await nextTurn();
     const rest = others.map((claim, index) =>
-      index % 2 === 0 ? store.complete(claim, {}) : store.update(claim, { failure_count: 1 }),
+      index % 2 === 0 ? completeClaim(store, claim, {}) : store.update(claim, { failure_count: 1 }),
     );
     letGo();
     await Promise.all([changing, ...rest]);
@@ -121,7 +121,7 @@ describe("the ends of thousands of claims", () => {
     await Promise.all([
       store.update(claim, note("before")),
       ...endAll(store, claims.slice(1)),
-      store.complete(claim, note("end")),
+      completeClaim(store, claim, note("end")),
       store.update(claim, note("after")),
     ]);
     // The end may be decided once on what was known before.

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Claim, ClaimEnd } from "../../../../src/index.js";
 import type { EndedJobRecord } from "../../../../src/state/job-log/job-log.js";
 import type { PostgresStore } from "../../../../src/state/postgres/index.js";
-import { only, planAll, scene, START } from "../scene.js";
+import { completeClaim, endAll, only, planAll, scene, START } from "../scene.js";
 import { loseNextAnswer, SteeredPool } from "../steered-pool.js";
 
 function recordOf({ agent, schedule, jobId }: Claim): EndedJobRecord {
@@ -59,7 +59,7 @@ describe("the end of a claim with the record of its job", () => {
     const end = new RecordedEnd(await claimed(store));
     const texts: string[] = [];
     pool.steer = (query, carryOut) => (texts.push(query.text), carryOut());
-    expect(await store.completeAll([end])).toEqual([true]);
+    expect(await endAll(store, [end])).toEqual([true]);
     expect(texts).toHaveLength(1);
     expect(end.isRecorded).toBe(true);
     expect(await store.jobs.get(end.claim.jobId)).toEqual(end.record);
@@ -74,7 +74,7 @@ describe("the end of a claim with the record of its job", () => {
     const store = await node();
     const claim = await claimed(store);
     const end = new RecordedEnd(claim, { ...recordOf(claim), ...details });
-    await store.completeAll([end]);
+    await endAll(store, [end]);
     expect(end.isRecorded).toBe(true);
     expect(await store.jobs.get(claim.jobId)).toEqual(end.record);
   });
@@ -85,7 +85,7 @@ describe("the end of a claim with the record of its job", () => {
     const claim = await claimed(store);
     const { schedule: _, slot: _slot, prompt: _prompt, error: _error, ...said } = recordOf(claim);
     const end = new RecordedEnd(claim, Object.assign(said, { work_item: null }) as EndedJobRecord);
-    expect(await store.completeAll([end])).toEqual([true]);
+    expect(await endAll(store, [end])).toEqual([true]);
     expect(await store.jobs.get(claim.jobId)).toEqual({
       ...end.record,
       schedule: null,
@@ -99,8 +99,8 @@ describe("the end of a claim with the record of its job", () => {
     const { node } = scene();
     const store = await node();
     const end = new RecordedEnd(await claimed(store));
-    await store.complete(end.claim, {});
-    expect(await store.completeAll([end])).toEqual([false]);
+    await completeClaim(store, end.claim, {});
+    expect(await endAll(store, [end])).toEqual([false]);
     expect(end.isRecorded).toBe(false);
     expect(await store.jobs.get(end.claim.jobId)).toBeUndefined();
   });
@@ -111,7 +111,7 @@ describe("the end of a claim with the record of its job", () => {
     const claim = await claimed(store);
     await store.jobs.start({ id: claim.jobId, agent: "other", trigger: "manual", started_at: START });
     const end = new RecordedEnd(claim);
-    expect(await store.completeAll([end])).toEqual([true]);
+    expect(await endAll(store, [end])).toEqual([true]);
     expect(end.isRecorded).toBe(false);
     expect(await store.jobs.get(claim.jobId)).toMatchObject({ agent: "other" });
   });
@@ -121,7 +121,7 @@ describe("the end of a claim with the record of its job", () => {
     const store = await node();
     const claim = await claimed(store);
     const end = new RecordedEnd(claim, { ...recordOf(claim), attempt: 0.5 });
-    expect(await store.completeAll([end])).toEqual([true]);
+    expect(await endAll(store, [end])).toEqual([true]);
     expect(end.isRecorded).toBe(false);
     await expect(store.jobs.recordAll([end.record])).rejects.toMatchObject({ code: "INVALID_STATE" });
   });
@@ -138,12 +138,12 @@ describe("the end of a claim with the record of its job", () => {
       },
     };
     const [together, other] = await Promise.allSettled([
-      store.completeAll([new RecordedEnd(x), undecided]),
-      store.completeAll([new RecordedEnd(z)]),
+      endAll(store, [new RecordedEnd(x), undecided]),
+      endAll(store, [new RecordedEnd(z)]),
     ]);
     expect([together, other]).toMatchObject([{ reason: { message: "undecided" } }, { value: [true] }]);
     expect((await store.jobs.list()).map(({ agent }) => agent)).toEqual(["c"]);
-    expect(await store.completeAll([new RecordedEnd(x)])).toEqual([true]);
+    expect(await endAll(store, [new RecordedEnd(x)])).toEqual([true]);
   });
 
   it("keeps the claims of all where the record of one cannot be made", async () => {
@@ -158,9 +158,9 @@ describe("the end of a claim with the record of its job", () => {
         throw new RangeError("no record");
       },
     };
-    await expect(store.completeAll([new RecordedEnd(x), unrecordable])).rejects.toThrow("no record");
+    await expect(endAll(store, [new RecordedEnd(x), unrecordable])).rejects.toThrow("no record");
     expect(await store.jobs.list()).toEqual([]);
-    expect(await store.completeAll([new RecordedEnd(x)])).toEqual([true]);
+    expect(await endAll(store, [new RecordedEnd(x)])).toEqual([true]);
   });
 
   it("records it once when it is decided again", async () => {
@@ -168,7 +168,7 @@ describe("the end of a claim with the record of its job", () => {
     const store = await node();
     const end = new RecordedEnd(await claimed(store));
     await outsider().update(end.claim, { failure_count: 3 });
-    expect(await store.completeAll([end])).toEqual([true]);
+    expect(await endAll(store, [end])).toEqual([true]);
     expect(end.isRecorded).toBe(true);
     expect(await store.jobs.list()).toEqual([end.record]);
     expect(await store.read(end.claim)).toMatchObject({ failure_count: 3, status: "idle" });
@@ -180,7 +180,7 @@ describe("the end of a claim with the record of its job", () => {
     const store = await node({ pool });
     const end = new RecordedEnd(await claimed(store));
     const isLost = loseNextAnswer(pool);
-    expect(await store.completeAll([end])).toEqual([true]);
+    expect(await endAll(store, [end])).toEqual([true]);
     expect(isLost()).toBe(true);
     expect(await store.jobs.list()).toEqual([end.record]);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ScheduleState, ScheduleStatePatch } from "../../../../src/index.js";
 import type { PostgresStore } from "../../../../src/state/postgres/index.js";
-import { key, LEASE_MS, names, only, planAll, scene, START } from "../scene.js";
+import { completeClaim, endAll, key, LEASE_MS, names, only, planAll, scene, START } from "../scene.js";
 import { sharedPool } from "../schema.js";
 import { connectionLost, isClaim, isWrite, SteeredPool } from "../steered-pool.js";
 
@@ -52,7 +52,7 @@ describe("a write that is carried out after its answer was lost", () => {
     await planAll([one], ["a/x"]);
     const claim = only((await one.claimDue(10)).claims);
     loseWriteUntil(pool, isNext);
-    expect(await one.complete(claim, oneMore)).toBe(true);
+    expect(await completeClaim(one, claim, oneMore)).toBe(true);
     expect(await one.read(key("a/x"))).toMatchObject({ status: "idle", failure_count: 1 });
   });
 
@@ -67,12 +67,12 @@ describe("a write that is carried out after its answer was lost", () => {
       if (isWrite(query)) carryOutLate = carryOut;
       throw connectionLost();
     };
-    await expect(one.complete(claim, oneMore)).rejects.toMatchObject({ code: "STATE_DATABASE" });
+    await expect(completeClaim(one, claim, oneMore)).rejects.toMatchObject({ code: "STATE_DATABASE" });
     pool.steer = (_, carryOut) => carryOut();
     // In the meantime somebody looks, and finds nothing yet.
     await one.update(key("b/x"), { failure_count: 1 });
     await carryOutLate();
-    expect(await one.complete(claim, oneMore)).toBe(true);
+    expect(await completeClaim(one, claim, oneMore)).toBe(true);
     expect(await one.read(key("a/x"))).toMatchObject({ failure_count: 1 });
   });
 
@@ -97,9 +97,9 @@ describe("a write that is carried out after its answer was lost", () => {
       return answer;
     };
     const ends = claims.map((claim) => ({ claim, change: {} }));
-    await expect(one.completeAll(ends)).rejects.toMatchObject({ code: "STATE_DATABASE" });
+    await expect(endAll(one, ends)).rejects.toMatchObject({ code: "STATE_DATABASE" });
     pool.steer = (_, carryOut) => carryOut();
-    expect(await one.completeAll(ends)).toEqual([false, true]);
+    expect(await endAll(one, ends)).toEqual([false, true]);
   });
 });
 
@@ -111,7 +111,7 @@ describe("a write that meets another", () => {
     await planAll([one, two], ["a/x"]);
     const claim = only((await one.claimDue(10)).claims);
     await two.update(key("a/x"), { failure_count: 3 });
-    expect(await one.complete(claim, oneMore)).toBe(true);
+    expect(await completeClaim(one, claim, oneMore)).toBe(true);
     expect(await two.read(key("a/x"))).toMatchObject({ status: "idle", failure_count: 4 });
     expect(pool.refusals).toEqual([]);
   });
@@ -154,7 +154,7 @@ describe("a statement that hangs", () => {
     await planAll([one], ["a/x", "b/x"]);
     const claim = only((await one.claimDue(1)).claims);
     const { letGo } = hold(pool, isWrite);
-    const ending = one.complete(claim, {});
+    const ending = completeClaim(one, claim, {});
     expect(names((await one.claimDue(10)).claims)).toEqual(["b/x"]);
     letGo();
     expect(await ending).toBe(true);
@@ -192,8 +192,8 @@ describe("a claim that is answered late", () => {
   });
 });
 
-describe("what a node writes while it looks for what is due", () => {
-  it("is known as due next, although the look may not have seen it", async () => {
+describe("a plan that a node writes while it claims", () => {
+  it("is due next for the next call, although the first may not have seen it", async () => {
     const { node, clock } = scene();
     const pool = new SteeredPool();
     const one = await node({ pool });
@@ -204,12 +204,12 @@ describe("what a node writes while it looks for what is due", () => {
       const answer = await carryOut();
       if (isClaim(query)) {
         pool.steer = (_, carry) => carry();
-        await one.complete(claim, { next_run_at: dueAt.toISOString(), next_run_source: "baseline-interval" });
+        await completeClaim(one, claim, { next_run_at: dueAt.toISOString(), next_run_source: "baseline-interval" });
       }
       return answer;
     };
     await one.claimDue(10);
-    expect(await one.nextDueAt(clock.now())).toEqual(dueAt);
+    expect((await one.claimDue(10)).nextDueAt).toEqual(dueAt);
   });
 });
 

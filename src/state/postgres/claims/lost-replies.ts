@@ -1,38 +1,36 @@
 /**
- * Claims that were made and whose answer never came. Whoever asked holds nothing, and the database knows it as their
- * holder: until their leases end nobody could run them, if the node itself did not give them back.
+ * Claims whose replies were lost: the database names this node as their holder, and the node does not know them. Unless the
+ * node gives them back, their slots wait until the leases end.
  */
-
-export class UnheardClaims {
+export class LostReplies {
   readonly #leaseMs: number;
-  /** The tokens of the claims that were heard of and have not ended: numbers, which are kept at less cost than texts. */
-  readonly #heard = new Set<number>();
-  #lookUntilMs = -Infinity;
+  /** The tokens of claims that were received and have not ended, as numbers because these take less memory. */
+  readonly #received = new Set<number>();
+  #searchUntilMs = -Infinity;
 
   constructor(leaseMs: number) {
     this.#leaseMs = leaseMs;
   }
 
-  /** Takes note of claims that are given out. */
-  noteHeard(claims: Iterable<{ readonly token: string }>): void {
-    for (const { token } of claims) this.#heard.add(Number(token));
+  noteReceived(claims: Iterable<{ readonly token: string }>): void {
+    for (const { token } of claims) this.#received.add(Number(token));
   }
 
   noteEnded(claims: Iterable<{ readonly token: string }>): void {
-    for (const { token } of claims) this.#heard.delete(Number(token));
+    for (const { token } of claims) this.#received.delete(Number(token));
   }
 
-  /** Takes note of a question whose answer was lost, or is of no use any more. */
+  /** To be called when the reply to a claim was lost, or came too late. */
   noteLost(monotonicMs: number): void {
-    this.#lookUntilMs = monotonicMs + this.#leaseMs;
+    this.#searchUntilMs = monotonicMs + this.#leaseMs;
   }
 
-  /** Whether there may be some. For a whole lease: a question may be carried out after its answer was given up. */
+  /** Whether there may be such claims: for a whole lease, because a statement may be carried out after its time-out. */
   mayExist(monotonicMs: number): boolean {
-    return monotonicMs < this.#lookUntilMs;
+    return monotonicMs < this.#searchUntilMs;
   }
 
-  get heard(): number[] {
-    return [...this.#heard];
+  get received(): number[] {
+    return [...this.#received];
   }
 }

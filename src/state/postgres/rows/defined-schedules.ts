@@ -1,4 +1,4 @@
-/** The schedules that a node may run: the database knows them by the ids of their rows, everybody else by their names. */
+/** The schedules that a node may run, by the ids of their rows and by their names. */
 import { ScheduleMap } from "../../schedule-map.js";
 import type { ScheduleDefinition, ScheduleKey } from "../../store.js";
 import type { StateRow } from "./state-row.js";
@@ -7,7 +7,7 @@ export class DefinedSchedules {
   readonly #keys = new Map<number, ScheduleKey>();
   readonly #ids = new ScheduleMap<number>();
   readonly #automatic = new Set<number>();
-  readonly #byHand = new Set<number>();
+  readonly #manual = new Set<number>();
 
   /** The row of each definition, in the same order. */
   constructor(rows: readonly StateRow[] = [], definitions: readonly ScheduleDefinition[] = []) {
@@ -16,22 +16,22 @@ export class DefinedSchedules {
       const key = { agent, schedule };
       this.#keys.set(id, key);
       this.#ids.set(key, id);
-      (definitions[index]?.isAutomatic === false ? this.#byHand : this.#automatic).add(id);
+      (definitions[index]?.isAutomatic === false ? this.#manual : this.#automatic).add(id);
     }
   }
 
-  /** Those that it runs at their times. */
+  /** The schedules that it runs at their times. */
   get automaticIds(): Iterable<number> {
     return this.#automatic;
   }
 
-  /** Those that are started by hand only. */
-  get byHandIds(): Iterable<number> {
-    return this.#byHand;
+  /** The schedules that it runs on request only. */
+  get manualIds(): Iterable<number> {
+    return this.#manual;
   }
 
-  isByHand(key: ScheduleKey): boolean {
-    return this.#byHand.has(this.#ids.get(key) ?? -1);
+  isManual(key: ScheduleKey): boolean {
+    return this.#manual.has(this.#ids.get(key) ?? -1);
   }
 
   keyOf(id: number): ScheduleKey | undefined {
