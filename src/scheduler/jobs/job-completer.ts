@@ -95,7 +95,7 @@ export class JobCompleter {
       const result = results[index] ?? { claim: "failed", record: "failed", error: failure };
       if (!this.#isWritten(one, token, result)) left.push(one);
     }
-    this.#onSettled();
+    if (left.length < unwritten.length) this.#onSettled();
     return left;
   }
 
@@ -136,6 +136,7 @@ export class JobCompleter {
       end.abandon();
     }
     this.#claims.remove(end.holder);
+    end.close(claim ?? "ended");
     return true;
   }
 

@@ -163,7 +163,7 @@ export class ClaimQueue {
     for (const { claim } of this.#held.values()) this.#putBack(claim);
   }
 
-  /** When something can be claimed; a waiting slot counts if its agent has capacity, and lies in the past then. */
+  /** When the next slot comes due that does not wait for capacity or for a limit. */
   nextDueMs(): number | undefined {
     return this.#order.first?.dueMs;
   }

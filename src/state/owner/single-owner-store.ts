@@ -145,9 +145,10 @@ export abstract class SingleOwnerStore implements StateStore {
     const askedMs = this.#clock.monotonic();
     await this.refresh();
     const { claims: taken, skipped, expired } = this.#queue.take(limit, askedMs);
+    // Right after taking: what is due by now was taken, or waits.
+    const dueMs = this.#queue.nextDueMs();
     if (expired.length > 0) await this.#endExpired(expired);
     const claims = await this.#record(taken);
-    const dueMs = this.#queue.nextDueMs();
     return { claims, skipped, nextDueAt: dueMs === undefined ? undefined : new Date(dueMs) };
   }
 
