@@ -272,7 +272,7 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
     jobs: readonly Job[],
     changesOf: (job: Job) => readonly DayChange[],
   ): Promise<RecordFailures> {
-    const failures = new Array<RecordFailure | undefined>(jobs.length).fill(undefined);
+    const failures: (RecordFailure | undefined)[] = Array.from(jobs, () => undefined);
     const days = new Map<string, DayWrite>();
     for (const [index, job] of jobs.entries()) {
       try {
