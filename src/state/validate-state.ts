@@ -116,7 +116,7 @@ function notExpected(key: string, value: unknown, { expected }: Rule): string {
   return `${key} is ${quote(value)}, expected ${expected}`;
 }
 
-/** A schedule's state as a file has it: a key may be missing, and there may be others. */
+/** A schedule's state as a file has it: keys may be missing, and unknown keys may be there. */
 export type ScheduleFields = Fields & Partial<ScheduleState>;
 
 /** The fields of every schedule that has none: one object, because there may be a hundred thousand of them. */

@@ -119,7 +119,7 @@ export function newEnd(outcome: JobOutcomeRecord, finishedAt: Date): JobEnd {
   }
 }
 
-/** Whether a record is already as a log would have it, with nothing in it that is another's to change: most are. */
+/** Whether a log can write the record as it is. Most are: they hold no object that the caller could change later. */
 export function isPlainRecord(job: EndedJobRecord): boolean {
   return (
     job.work_item === null &&
@@ -146,7 +146,7 @@ function isNullOr(value: unknown, rule: Rule<unknown>): boolean {
   return value === null || (value !== undefined && rule.read(value) !== undefined);
 }
 
-/** What a caller gave, as nobody has checked it yet. */
+/** What a caller gave, not checked yet. */
 function fieldsOf(given: unknown): Fields {
   if (isFields(given)) return given;
   throw invalidState(`it is ${quote(given)}, expected its keys and values`);

@@ -109,7 +109,9 @@ export class JobFinishes {
     held.triedState = triedState ?? held.triedState;
   }
 
-  /** Finishes whose claim is not held: ended by an earlier call, being ended by another one, or superseded. */
+  /**
+   * Finishes whose claim is not held, because an earlier call ends it or has ended it, or because it is superseded.
+   */
   async #finishRest(ends: readonly JobFinish[]): Promise<readonly FinishResult[]> {
     if (ends.length === 0) return [];
     const endings = ends.map(({ claim }) => this.#store.queue.find(claim)?.ending);

@@ -46,7 +46,7 @@ export class SeenDraft implements StateDraft {
   }
 }
 
-/** Records claims, except those that the state forbids by now. */
+/** Records claims, unless the state forbids them by now. */
 export class ClaimOperation implements StateOperation {
   readonly #taken: readonly TakenClaim[];
   readonly #now: () => Date;

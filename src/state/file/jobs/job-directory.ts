@@ -22,7 +22,7 @@ const PRIVATE_FILE = 0o600;
 const DAY_FILE = /^(\d{4}-\d\d-\d\d)\.jsonl$/;
 const OUTPUT_FILE = /^(.*)\.log$/;
 
-export interface JobFiles {
+export interface JobFileNames {
   /** Newest first. */
   readonly days: readonly string[];
   /** The ids of the jobs that have an output. */
@@ -47,7 +47,7 @@ export class JobDirectory {
   }
 
   /** What is there that is ours by its name. */
-  async list(): Promise<JobFiles> {
+  async list(): Promise<JobFileNames> {
     const days: string[] = [];
     const outputs: string[] = [];
     if (!(await this.#isThere())) return { days, outputs };
