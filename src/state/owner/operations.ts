@@ -141,8 +141,8 @@ export class EndOperation implements StateOperation {
     const patch = keepsSlot
       ? givenBack(state)
       : completion(state, checkedPatch(decidedBy(change, wholeState(state))));
-    const withJob = record === undefined ? patch : { ...patch, last_job: lastJobOf(record) };
-    return this.#isDefined(claim) ? withJob : { ...withJob, ...NO_PLAN };
+    const withJob = record === undefined ? patch : mergedFields(patch, { last_job: lastJobOf(record) });
+    return this.#isDefined(claim) ? withJob : mergedFields(withJob, NO_PLAN);
   }
 }
 
