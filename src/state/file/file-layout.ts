@@ -52,7 +52,7 @@ export function findLayout(bytes: Buffer): FileLayout | undefined {
     !hasPrelude &&
     starts.every((at) => isAgentLine(text, at)) &&
     [text.slice(0, headEnd), text.slice(end)].every((part) => !MARGIN_MARK.test(part));
-  // What stands before the first agent may be agents in another layout.
+  // The text before the first agent may hold agents in a different layout.
   if (hasPrelude) starts.unshift(from);
   return {
     text,

@@ -88,7 +88,7 @@ async function withStore<T>(
     return await use(store);
   } finally {
     loggers.splice(loggers.indexOf(logger), 1);
-    // Nobody closes these stores, so none may hold on to a file while nobody uses it.
+    // These stores are never closed, so an unused one must not hold a file open.
     if (loggers.length === 0) await store.rest();
   }
 }

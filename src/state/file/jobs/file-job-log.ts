@@ -1,6 +1,7 @@
 /**
- * The job log in files: a day's jobs in `<directory>/<day>.jsonl`, a job's output in `<directory>/<job-id>.log`.
- * A job belongs to the day in its id, also when it ends on another. How a line gets there is day-file.ts's business.
+ * The job log in files: a day's jobs in `<directory>/<day>.jsonl`, a job's output in `<directory>/<job-id>.log`. A
+ * job belongs to the day in its id, also when it ends on a later day. How a line gets there is day-file.ts's
+ * business.
  */
 import { type Clock, systemClock } from "../../../clock.js";
 import { type Logger, processLogger } from "../../../logger.js";
@@ -52,7 +53,7 @@ interface DayWrite {
   readonly indexes: number[];
 }
 
-/** Days whose ids are kept in memory: today's, yesterday's at midnight, and those of jobs that run for days. */
+/** Days whose ids are kept in memory: today, yesterday around midnight, and the days of jobs that run for days. */
 const MOST_DAYS_KNOWN = 4;
 
 export class FileJobLog implements OwnedJobLog, AsyncDisposable {
@@ -187,8 +188,8 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   }
 
   /**
-   * Closes as interrupted what was left open by processes that are gone, and answers the ids. For the one that owns
-   * the state directory: a process of another machine counts as gone, because it cannot own it any more.
+   * Closes as interrupted what was left open by processes that are gone, and answers the ids. Only the owner of the
+   * state directory may call it: a process of a different machine counts as gone, because it has lost ownership.
    */
   async recover(): Promise<readonly string[]> {
     const recovered: string[] = [];
@@ -261,7 +262,7 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
     );
   }
 
-  /** `undefined` for a job that another log has started. */
+  /** `undefined` for a job that this log has not started. */
   #sinceStart(id: string): number | undefined {
     const startedMs = this.#startedMs.get(id);
     return startedMs === undefined ? undefined : Math.round(this.#clock.monotonic() - startedMs);

@@ -1,6 +1,6 @@
 /**
- * Reads the days of a job log, each on its own, keeps count of them, and removes those past the limits.
- * Says once per file that lines of it were skipped. Writing is elsewhere.
+ * Reads the days of a job log one by one, counts their jobs, and removes days past the limits. Says once per file
+ * that lines of it were skipped. Writing is elsewhere.
  */
 import type { Logger } from "../../../logger.js";
 import { type DayJob, type JobDay, readDay, recordOfJob } from "./job-day.js";
@@ -76,7 +76,7 @@ export class JobArchive {
     return [...expired];
   }
 
-  /** Which of these days are past the limits, or would be if they still had a job. */
+  /** The given days that are past the limits, or would be if they still had a job. */
   async expiredAmong(
     asked: ReadonlySet<string>,
     now: Date,

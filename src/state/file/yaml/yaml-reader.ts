@@ -85,7 +85,7 @@ function readSchedule(tree: YamlTree, where: readonly string[], damages: Damage[
   const problem = fault?.problem ?? problemOf(state);
   if (problem === undefined) return state;
   damages.push({ where, offset: fault?.offset ?? tree.offset, problem });
-  // Nothing may start what somebody switched off.
+  // A schedule that was switched off must not start.
   return isDisabled(tree) ? { status: "disabled" } : undefined;
 }
 

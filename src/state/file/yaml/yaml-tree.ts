@@ -159,7 +159,7 @@ export function doubleKey(key: string, tree: YamlTree, offset: number): YamlBrea
   };
 }
 
-/** Whole numbers are read without loss: those that a number cannot hold stay as they are. */
+/** Whole numbers are read without loss: a number that JavaScript cannot hold stays a bigint. */
 function plainNumber(value: unknown): unknown {
   return typeof value === "bigint" && BigInt(Number(value)) === value ? Number(value) : value;
 }
