@@ -23,7 +23,7 @@ const FILE = `agents:
 `;
 
 describe("an update", () => {
-  it("changes the keys it names and no others, not even those that are not known", async () => {
+  it("changes only the keys that it names, and keeps unknown keys", async () => {
     using directory = temporaryDirectory();
     writeFileSync(join(directory.path, "state.yaml"), FILE);
     await update(directory.path, { failure_count: 4 });

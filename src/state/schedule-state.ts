@@ -79,7 +79,7 @@ export interface ScheduleRequest {
   /** Unique: a request is acted on once, however often it is written. */
   readonly id: string;
   readonly action: (typeof REQUESTED_ACTIONS)[number];
-  /** The job that is to be cancelled. */
+  /** The job to cancel. */
   readonly job_id?: string | null | undefined;
   /** ISO time from which it no longer counts. */
   readonly expires_at: string;

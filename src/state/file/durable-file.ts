@@ -95,7 +95,9 @@ async function moveOver(disk: Disk, from: string, to: string): Promise<boolean> 
   }
 }
 
-/** Opens a regular file for reading; never follows a link, never waits for a pipe. `undefined` when there is none. */
+/**
+ * Opens a regular file for reading; never follows a link, never waits for a pipe. `undefined` when it does not exist.
+ */
 export async function openRegular(disk: Disk, path: string): Promise<FileHandle | undefined> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   return attempt(path, "open", unless(["ENOENT"], disk.open(path, flags)));

@@ -156,7 +156,7 @@ export class StateFile {
       requireFile(path, stats);
       await this.#read();
     }
-    // The first look finds what was there before, which is no change.
+    // The first look finds what was there before: not a change.
     if (this.#hasLooked) this.#options.onOutsideChange(before, this.#document);
     this.#hasLooked = true;
   }

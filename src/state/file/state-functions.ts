@@ -55,7 +55,7 @@ export function readFleetState(path: string, options: StateFunctionOptions = {})
   return withStore(path, options, (store) => store.readFleet());
 }
 
-/** Puts `state` in the place of everything that the state file at `path` says. Durable when it resolves. */
+/** Replaces the whole content of the state file at `path` by `state`. Durable when it resolves. */
 export function writeFleetState(
   path: string,
   state: FleetState,

@@ -67,7 +67,7 @@ function readStart(
     schedule: valueAt(given, "schedule", optionalText),
     trigger: valueAt(given, "trigger", triggerRule),
     slot: valueAt(given, "slot", optionalTime),
-    // A newer version's reason is no reason to lose the record.
+    // An unknown source, of a newer version, must not lose the record.
     source: sourceRule.read(given["source"]) ?? null,
     attempt: given["attempt"] === undefined ? 1 : valueAt(given, "attempt", attemptRule),
     prompt: valueAt(given, "prompt", optionalText),
@@ -152,7 +152,7 @@ function fieldsOf(given: unknown): Fields {
   throw invalidState(`it is ${quote(given)}, expected its keys and values`);
 }
 
-/** The start that a file tells of; `undefined` where it is none. */
+/** A start as a file has it; `undefined` where it is malformed. */
 export function storedStart(value: unknown): JobStart | undefined {
   return stored(value, (fields) =>
     readStart(fields, {
@@ -163,7 +163,7 @@ export function storedStart(value: unknown): JobStart | undefined {
   );
 }
 
-/** The end that a file tells of; `undefined` where it is none. */
+/** An end as a file has it; `undefined` where it is malformed. */
 export function storedEnd(value: unknown): JobEnd | undefined {
   return stored(value, (fields) =>
     readEnd(fields, {
@@ -187,7 +187,7 @@ const UNKNOWN_END = {
 export function jobRecord(start: JobStart, end: JobEnd | undefined): JobRecord {
   const { id, agent, schedule, trigger, slot, source, attempt, prompt, work_item, started_at } = start;
   const { status, finished_at, duration_ms, error, summary, exit_code, response_body } = end ?? UNKNOWN_END;
-  // One by one: an object made by two spreads is slow to make and has a shape of its own.
+  // One by one: an object made by two spreads is slow, and V8 gives it a separate shape.
   return {
     id,
     agent,

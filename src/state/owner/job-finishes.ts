@@ -174,7 +174,7 @@ export class JobFinishes {
     return closed !== undefined && record !== undefined && isSameEnd(closed, record);
   }
 
-  /** Does not reject. "none" where there is no record to write. */
+  /** Does not reject. "none" for a finish without a record. */
   async #closeRecords(records: readonly (EndedJobRecord | undefined)[]): Promise<readonly RecordResult[]> {
     const given = records.filter((record) => record !== undefined);
     if (given.length === 0) return records.map(() => "none");

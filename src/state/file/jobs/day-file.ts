@@ -170,7 +170,7 @@ export class DayFile {
       const { size } = await handle.stat();
       if (bytesWritten > 0 && size === sizeBefore + bytesWritten) await handle.truncate(sizeBefore);
     } catch {
-      // The disk is failing already. What stays behind is a torn line, or lines of which their callers know less.
+      // The disk is failing already. A torn line stays behind, or lines that their callers believe to be missing.
     }
   }
 

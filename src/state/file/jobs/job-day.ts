@@ -49,7 +49,7 @@ export interface DayJob {
 
 export interface JobDay {
   readonly jobs: ReadonlyMap<string, DayJob>;
-  /** The numbers of lines that are none of a job log. */
+  /** The numbers of lines that are not lines of a job log. */
   readonly damagedLines: readonly number[];
 }
 

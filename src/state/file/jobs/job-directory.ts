@@ -66,7 +66,7 @@ export class JobDirectory {
     return stats?.size ?? 0;
   }
 
-  /** `undefined` where there is no such file. */
+  /** `undefined` where the file does not exist. */
   async read(path: string): Promise<Buffer | undefined> {
     if (!(await this.#isThere())) return undefined;
     const handle = await this.#open(path, O_RDONLY);
@@ -79,7 +79,7 @@ export class JobDirectory {
     }
   }
 
-  /** For reading and appending; `undefined` where there is no such day. */
+  /** For reading and appending; `undefined` where the day has no file. */
   async openDay(day: string): Promise<FileHandle | undefined> {
     if (!(await this.#isThere())) return undefined;
     return this.#open(this.dayPath(day), O_RDWR | O_APPEND);
@@ -126,7 +126,7 @@ export class JobDirectory {
     return handle;
   }
 
-  /** Refuses what is no directory, above all a symbolic link that would lead the log elsewhere. */
+  /** Refuses anything but a directory, above all a symbolic link that would lead the log elsewhere. */
   async #isThere(): Promise<boolean> {
     const stats = await attempt(this.path, "stat", unless(["ENOENT"], this.#disk.lstat(this.path)));
     if (stats === undefined || stats.isDirectory()) return stats !== undefined;

@@ -62,7 +62,7 @@ const HEAD =
 /** A line cut short does not end like this: inside a text the quotes would be escaped. */
 const FOOT = /,"process":"([0-9a-f-]+)"\}$/;
 
-/** `undefined` for what is no line of a job log, such as one that was cut short. */
+/** `undefined` for a malformed line, such as one that was cut short. */
 export function glanceAt(line: Buffer): LineGlance | undefined {
   const [, id, startedAt] = HEAD.exec(line.toString("latin1", 0, HEAD_BYTES)) ?? [];
   const [, process] = FOOT.exec(line.toString("latin1", Math.max(0, line.length - FOOT_BYTES))) ?? [];

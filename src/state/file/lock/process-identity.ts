@@ -59,7 +59,7 @@ interface ProcessStat {
   readonly started: string | undefined;
 }
 
-/** `undefined` where there is no such process, or no /proc. */
+/** `undefined` where the process or /proc does not exist. */
 function statOf(pid: number): ProcessStat | undefined {
   const stat = readText(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;

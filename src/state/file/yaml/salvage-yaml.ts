@@ -1,6 +1,6 @@
 /**
- * YAML text of which a part may be broken, or that is too much for the parser: it is cut at its keys, level by level,
- * until what can be read is read. A key that can be read alone means the same within its map.
+ * Reads YAML text that is partly broken, or too much for the parser: it is cut at its keys, level by level, until
+ * every readable part is read. A key that can be read alone means the same within its map.
  */
 import {
   broken,
@@ -43,7 +43,7 @@ interface Part {
 }
 
 const NO_KEY = "expected a key and what it says";
-/** A line that is no comment, and how far in it stands. */
+/** A line other than a comment, and its indentation. */
 const CONTENT = /(?:^|\n)( *)(?=[^ \t\r\n#])/;
 /** Comments, items and closing brackets begin nothing and end nothing. */
 const BEGINS = "(?=[^ \\t\\r\\n#\\-}\\]]|-(?![ \\t\\r\\n]))";

@@ -116,7 +116,7 @@ function pushKnown(pieces: string[], fields: Fields, known: KnownLines): void {
   if (pieces.length === piecesBefore) pieces.push(EMPTY);
 }
 
-/** What stands in the place of a map's lines when it has none. */
+/** An empty map. */
 const EMPTY = " {}";
 
 function pushFields(pieces: string[], fields: Fields, indent: string): void {

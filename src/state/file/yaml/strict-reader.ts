@@ -58,7 +58,7 @@ interface Cursor {
   readonly text: string;
   /** What was read so far. */
   at: number;
-  /** Where what is to be read is over. */
+  /** Where reading ends. */
   readonly end: number;
 }
 

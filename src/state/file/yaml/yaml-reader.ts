@@ -1,6 +1,6 @@
 /**
- * Reads what is YAML but not as we write it: files edited by hand, and damaged ones.
- * What is damaged is named and left out, down to the single schedule; everything around it is kept.
+ * Reads YAML that is not as Rota writes it: files that were edited or damaged. What is damaged is named and left out,
+ * down to the single schedule; everything around it is kept.
  */
 import type { Fields } from "../../../fields.js";
 import { problemOf } from "../../validate-state.js";
