@@ -66,9 +66,13 @@ describe("an update", () => {
   });
 
   it.each<[string, unknown, RegExp]>([
-    ["a key it does not know", { last_eror: "x" }, /"last_eror" is no key of a schedule's state/],
-    ["a key that every object has", { constructor: 1 }, /"constructor" is no key/],
-    ["an own key called __proto__", JSON.parse('{"__proto__": {"status": "idle"}}'), /"__proto__" is no key/],
+    ["a key it does not know", { last_eror: "x" }, /"last_eror" is not a key of a schedule's state/],
+    ["a key that every object has", { constructor: 1 }, /"constructor" is not a key/],
+    [
+      "an own key called __proto__",
+      JSON.parse('{"__proto__": {"status": "idle"}}'),
+      /"__proto__" is not a key/,
+    ],
     [
       "a status there is not",
       { status: "paused" },

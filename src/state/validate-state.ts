@@ -160,7 +160,7 @@ function requireChange(key: string, value: unknown): void {
 
 function problemOfChange(key: string, value: unknown): string | undefined {
   const rule = RULES.get(key);
-  if (rule === undefined) return `${quote(key)} is no key of a schedule's state`;
+  if (rule === undefined) return `${quote(key)} is not a key of a schedule's state`;
   if (value === null) return key === "status" ? "status cannot be cleared" : undefined;
   if (value === undefined) return undefined;
   if (!rule.holds(value)) return notExpected(key, value, rule);

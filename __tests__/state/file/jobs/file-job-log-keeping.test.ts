@@ -502,7 +502,7 @@ describe("a symbolic link", () => {
   it("in the place of the directory is refused where it is a file as well", async () => {
     await using here = subject();
     writeFileSync(here.directory, "");
-    await expect(here.log.start(job)).rejects.toThrow("no directory");
+    await expect(here.log.start(job)).rejects.toThrow("it is not a directory");
   });
 });
 

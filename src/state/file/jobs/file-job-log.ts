@@ -25,7 +25,7 @@ import {
   type EndedJobRecord,
   type NewJob,
 } from "../../job-log/job-log.js";
-import { instantOr, isEnded, isWanted, jobRecord, newEnd, newStart } from "../../job-log/job-record.js";
+import { instantOr, isWanted, jobRecord, newEnd, newStart } from "../../job-log/job-record.js";
 import { JobOutputs } from "./job-outputs.js";
 import { interruptionOf } from "./job-recovery.js";
 import { retentionLimits, type RetentionLimits } from "../../job-log/job-retention.js";
@@ -131,28 +131,12 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
     return failures;
   }
 
-  async closedRecords(ids: readonly string[]): Promise<ReadonlyMap<string, EndedJobRecord>> {
-    const closed = new Map<string, EndedJobRecord>();
-    for (const [day, ofDay] of byDay(ids)) {
-      const { jobs } = await this.#archive.read(day);
-      for (const id of ofDay) {
-        const job = jobs.get(id);
-        const record = job?.end === undefined ? undefined : this.#archive.record(day, job);
-        if (record !== undefined && isEnded(record)) closed.set(id, record);
-      }
-    }
-    return closed;
+  closedRecords(ids: readonly string[]): Promise<ReadonlyMap<string, EndedJobRecord>> {
+    return this.#archive.closedRecords(ids);
   }
 
-  async unrecordedJobs(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    const unrecorded = new Set<string>();
-    for (const [day, ofDay] of byDay(ids)) {
-      const { jobs } = await this.#archive.read(day);
-      for (const id of ofDay) if (jobs.get(id)?.end === undefined) unrecorded.add(id);
-    }
-    const days = new Set(Array.from(unrecorded, dayOfJob));
-    const expired = await this.#archive.expiredAmong(days, this.#clock.now(), this.#limits);
-    return new Set([...unrecorded].filter((id) => !expired.has(dayOfJob(id))));
+  unrecordedJobs(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#archive.unrecordedJobs(ids, this.#clock.now(), this.#limits);
   }
 
   async get(id: string): Promise<JobRecord | undefined> {
@@ -322,15 +306,4 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new StateError("The job log is closed.", { code: "STATE_CLOSED" });
   }
-}
-
-function byDay(ids: readonly string[]): ReadonlyMap<string, readonly string[]> {
-  const days = new Map<string, string[]>();
-  for (const id of ids) {
-    const day = dayOfJob(id);
-    const ofDay = days.get(day);
-    if (ofDay === undefined) days.set(day, [id]);
-    else ofDay.push(id);
-  }
-  return days;
 }

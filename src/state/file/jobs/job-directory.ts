@@ -130,7 +130,7 @@ export class JobDirectory {
   async #isThere(): Promise<boolean> {
     const stats = await attempt(this.path, "stat", unless(["ENOENT"], this.#disk.lstat(this.path)));
     if (stats === undefined || stats.isDirectory()) return stats !== undefined;
-    const kind = stats.isSymbolicLink() ? "a symbolic link" : "no directory";
+    const kind = stats.isSymbolicLink() ? "a symbolic link" : "not a directory";
     throw new StateFileError(this.path, "open", new Error(`it is ${kind}`));
   }
 }
