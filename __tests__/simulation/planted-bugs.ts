@@ -35,13 +35,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     edits: [
       [
         "state/owner/claim-queue.ts",
-        "return this.#living.beginEnd(claim);",
-        "return this.#living.beginEnd(this.#entries.get(claim)?.heldBy?.claim ?? claim);",
+        "    return this.#held.find(claim);\n",
+        "    return this.#entries.get(claim)?.heldBy ?? this.#held.find(claim);\n",
       ],
       [
         "state/owner/claim-queue.ts",
-        "    const living = this.#living.find(claim);\n",
-        "    const living = this.#entries.get(claim)?.heldBy ?? this.#living.find(claim);\n",
+        "    const held = this.#held.find(claim);\n",
+        "    const held = this.#entries.get(claim)?.heldBy ?? this.#held.find(claim);\n",
       ],
     ],
     breaks: ["one live claim"],
@@ -51,8 +51,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     edits: [
       [
         "state/owner/operations.ts",
-        'state.status === "running" || state.claim != null',
-        "state === undefined",
+        'state.status !== "running" && state.claim == null',
+        "state !== undefined",
       ],
       [
         "state/claim-rules.ts",
@@ -63,7 +63,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     breaks: ["nothing stays blocked", "what may run runs at once"],
   },
   {
-    name: "a slot that is only reserved is taken for a running job",
+    name: "a claim that is not held is taken for a running job",
     edits: [
       [
         "state/claim-rules.ts",
@@ -74,7 +74,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     breaks: ["nothing stays blocked"],
   },
   {
-    name: "what a stop finds reserved counts as interrupted",
+    name: "a claim that is not held when the store closes counts as interrupted",
     edits: [
       [
         "state/memory/memory-store.ts",
@@ -86,7 +86,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "capacity is forgotten within one pass",
-    edits: [["state/owner/claim-queue.ts", "hasRoom(look) && hasCapacity(due.agent)", "hasRoom(look)"]],
+    edits: [["state/owner/claim-queue.ts", "hasRoom(taking) && hasCapacity(due.agent)", "hasRoom(taking)"]],
     breaks: ["capacity of an agent"],
   },
   {
@@ -385,7 +385,7 @@ export async function withBug({ name, edits }: PlantedBug, index: number): Promi
     const loaded = await Promise.all(
       [
         "scheduler/scheduler.js",
-        "state/memory-store.js",
+        "state/memory/memory-store.js",
         "state/postgres/postgres-store.js",
         "state/errors.js",
       ].map(load),

@@ -55,7 +55,7 @@ export function readFleetState(path: string, options: StateFunctionOptions = {})
   return withStore(path, options, (store) => store.readFleet());
 }
 
-/** Puts `state` in the place of everything that the state file at `path` says. Durable when it resolves. */
+/** Replaces the whole content of the state file at `path` by `state`. Durable when it resolves. */
 export function writeFleetState(
   path: string,
   state: FleetState,
@@ -88,7 +88,7 @@ async function withStore<T>(
     return await use(store);
   } finally {
     loggers.splice(loggers.indexOf(logger), 1);
-    // Nobody closes these stores, so none may hold on to a file while nobody uses it.
+    // These stores are never closed, so an unused one must not hold a file open.
     if (loggers.length === 0) await store.rest();
   }
 }

@@ -111,7 +111,9 @@ export class JobFinishes {
     held.triedState = triedState ?? held.triedState;
   }
 
-  /** Finishes whose claim is not held: ended by an earlier call, being ended by another one, or superseded. */
+  /**
+   * Finishes whose claim is not held, because an earlier call ends it or has ended it, or because it is superseded.
+   */
   async #finishRest(ends: readonly JobFinish[]): Promise<readonly FinishResult[]> {
     if (ends.length === 0) return [];
     const endings = ends.map(({ claim }) => this.#store.queue.find(claim)?.ending);
@@ -174,7 +176,7 @@ export class JobFinishes {
     return closed !== undefined && record !== undefined && isSameEnd(closed, record);
   }
 
-  /** Does not reject. "none" where there is no record to write. */
+  /** Does not reject. "none" for a finish without a record. */
   async #closeRecords(records: readonly (EndedJobRecord | undefined)[]): Promise<readonly RecordResult[]> {
     const given = records.filter((record) => record !== undefined);
     if (given.length === 0) return records.map(() => "none");
