@@ -1,6 +1,6 @@
 /**
- * How a GitHub work source is configured: untrusted values in, a complete configuration out.
- * Unknown keys are errors, because they are typing mistakes. The token itself is never part of a configuration.
+ * Checks the configuration of a GitHub work source, which is untrusted, and fills in the defaults.
+ * Unknown keys are errors, because they are typing mistakes. The token is never part of a configuration.
  */
 import { isFields } from "../../fields.js";
 import { durationMs } from "../../duration.js";
@@ -20,18 +20,18 @@ export interface GitHubConfig {
   readonly repo: string;
   readonly labels: GitHubLabels;
   readonly excludeLabels: readonly string[];
-  /** As it was written: "1h". */
+  /** The text of the configuration: "1h". */
   readonly claimExpiry: string;
   readonly claimExpiryMs: number;
-  /** The logins whose claims count; `undefined` for everybody's. */
+  /** The logins whose claims count; `undefined` for all logins. */
   readonly claimers: readonly string[] | undefined;
   readonly tokenEnv: string;
-  /** Without a slash at its end. */
+  /** Without a slash at the end. */
   readonly baseUrl: string;
   readonly priorityLabels: Readonly<Record<WorkPriority, readonly string[]>>;
 }
 
-/** A longer claim would block an issue for as long as nobody looks; one that says it is longer is cut to this. */
+/** A longer claim of a node that died would block its issue too long; a comment with a longer claim is cut to this. */
 export const LONGEST_CLAIM_MS: number = 7 * 86_400_000;
 
 const DEFAULT_PRIORITY_LABELS: GitHubConfig["priorityLabels"] = {
@@ -104,11 +104,11 @@ function readExpiry(claimExpiry: string): number {
 
 function readBaseUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined;
-  // A token must not travel in the clear, except to this very machine.
+  // A token must not be sent unencrypted, except to this machine.
   const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && LOOPBACK.has(url.hostname));
   const isPlain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";
   if (url !== undefined && isSafe && isPlain) return url.href.replace(/\/+$/, "");
-  // Not the value: it may hold a password.
+  // Does not show the value, which may hold a password.
   const shown = isPlain ? value : "an address with more than a host and a path";
   throw invalid("base_url", shown, 'an https address such as "https://github.example.com/api/v3"');
 }
@@ -150,7 +150,7 @@ function record(value: unknown, key: string): Values {
   throw invalid(key, value, "an object");
 }
 
-/** A comma separates labels in a query, so that no name can have one. */
+/** A comma separates labels in a query, so a name must not contain one. */
 function label(value: unknown, key: string): string {
   if (typeof value === "string" && /^[^,]{1,50}$/.test(value) && value.trim() === value) return value;
   throw invalid(key, value, "the name of a label: 1 to 50 characters without a comma");
