@@ -19,7 +19,7 @@ import { GitHubApi } from "./github-api.js";
 import { type GitHubConfig, readGitHubConfig } from "./github-config.js";
 import { GitHubIssues } from "./github-issues.js";
 import type { Issue } from "./github-shapes.js";
-import { type HeldClaim, isAvailable, IssueClaims } from "./issue-claims.js";
+import { type HeldIssueClaim, isAvailable, IssueClaims } from "./issue-claims.js";
 import { availability, hasLabel, issueNumber, itemOf } from "./issue-item.js";
 
 import { outcomeText, releaseText, reportMark } from "./outcome-comment.js";
@@ -127,7 +127,7 @@ export class GitHubSource implements WorkSourceAdapter {
     return number !== undefined && (await this.#locks.run(number, () => task(number)));
   }
 
-  async #complete(claim: HeldClaim, outcome: WorkOutcome): Promise<void> {
+  async #complete(claim: HeldIssueClaim, outcome: WorkOutcome): Promise<void> {
     const { number, token } = claim;
     const { done, failed, ready, working } = this.#config.labels;
     const isDone = outcome.outcome === "success";
@@ -141,7 +141,7 @@ export class GitHubSource implements WorkSourceAdapter {
     await this.#claims.end(claim);
   }
 
-  async #report({ number, token, comments }: HeldClaim, text: string): Promise<void> {
+  async #report({ number, token, comments }: HeldIssueClaim, text: string): Promise<void> {
     const mark = reportMark(token);
     if (comments.some(({ body }) => body.startsWith(mark))) return;
     await this.#issues.writeComment(number, text, mark);

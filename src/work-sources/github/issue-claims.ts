@@ -25,14 +25,14 @@ export type IssueClaimResult =
   | { readonly outcome: "taken" | "gone" };
 
 /** A claim that this adapter holds, and the comments on its issue when that was checked. */
-export interface HeldClaim {
+export interface HeldIssueClaim {
   readonly number: number;
   readonly token: string;
   readonly comments: readonly IssueComment[];
 }
 
 /** A held claim with its comment. */
-interface SeenClaim extends HeldClaim {
+interface SeenClaim extends HeldIssueClaim {
   readonly mark: ClaimMark;
   /** When the claim was checked, by the server's clock. */
   readonly now: Date;
@@ -97,13 +97,13 @@ export class IssueClaims {
   }
 
   /** Call it after the labels are set: from here on any node may claim the issue. */
-  async end({ number, token, comments }: HeldClaim): Promise<void> {
+  async end({ number, token, comments }: HeldIssueClaim): Promise<void> {
     await this.#deleteOwn(comments, token);
     if (this.#tokens.get(number) === token) this.#tokens.delete(number);
   }
 
   /** Makes a claimed issue available again. */
-  async release(claim: HeldClaim): Promise<void> {
+  async release(claim: HeldIssueClaim): Promise<void> {
     const { ready, working } = this.#config.labels;
     await this.#issues.addLabel(claim.number, ready);
     await this.#issues.removeLabel(claim.number, working);
@@ -128,7 +128,7 @@ export class IssueClaims {
     const token = randomToken();
     const comment = await this.#issues.writeComment(number, claimText(token, this.#config), claimMark(token));
     if (comment === undefined) return GONE;
-    const claim: HeldClaim = { number, token, comments: [comment] };
+    const claim: HeldIssueClaim = { number, token, comments: [comment] };
     if (!mayClaim(comment.author, this.#config.claimers)) {
       await this.#withdraw(claim);
       throw this.#notAClaimer(comment.author);
@@ -161,13 +161,13 @@ export class IssueClaims {
     await this.#issues.removeLabel(number, ready);
   }
 
-  async #lose(claim: HeldClaim, answer: IssueClaimResult = TAKEN): Promise<IssueClaimResult> {
+  async #lose(claim: HeldIssueClaim, answer: IssueClaimResult = TAKEN): Promise<IssueClaimResult> {
     await this.#withdraw(claim);
     return answer;
   }
 
   /** If this fails too, the issue becomes available when the claim expires. */
-  async #withdraw(claim: HeldClaim, isMarked = false): Promise<void> {
+  async #withdraw(claim: HeldIssueClaim, isMarked = false): Promise<void> {
     try {
       if (isMarked) await this.release(claim);
       else await this.end(claim);
