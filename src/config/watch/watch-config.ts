@@ -6,7 +6,7 @@ import { dirname, resolve } from "node:path";
 import { type Clock, unrefClock, wakeAfter } from "../../clock.js";
 import { messageOf } from "../../errors.js";
 import { guarded, type Logger, processLogger } from "../../logger.js";
-import { Turns } from "../../async-lock.js";
+import { AsyncLock } from "../../async-lock.js";
 import type { Config } from "../config.js";
 import { type ConfigChanges, configChanges } from "./config-changes.js";
 import { type WatchDirectory, watchDirectory } from "./directory-watch.js";
@@ -73,7 +73,7 @@ export class ConfigWatcher implements ConfigWatch {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #watchDirectory: WatchDirectory;
-  readonly #turns = new Turns();
+  readonly #lock = new AsyncLock();
   readonly #ended = new AbortController();
   #config: Config;
   #seen: Identities;
@@ -113,7 +113,7 @@ export class ConfigWatcher implements ConfigWatch {
   }
 
   async reload(): Promise<void> {
-    await this.#turns.take(() => this.#read());
+    await this.#lock.take(() => this.#read());
   }
 
   close(): void {

@@ -11,7 +11,7 @@ import { invalidState, StateError } from "../errors.js";
 import { leaseLength } from "../lease-length.js";
 import { OutsideListeners } from "../outside-listeners.js";
 import { SCHEDULE_KEYS, type ScheduleState } from "../schedule-state.js";
-import { ChangeOperation, checkedChange, decisionBy, type PatchRule } from "../owner/operations.js";
+import { ChangeOperation, checkedChange, decisionBy, type PatchRule } from "../operations.js";
 import type {
   Claim,
   ClaimEnd,

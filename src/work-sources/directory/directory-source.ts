@@ -8,7 +8,7 @@ import { messageOf, quote } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import { randomToken } from "../../random.js";
 import { type Disk, nodeDisk, unless } from "../../state/file/disk.js";
-import { Turns } from "../../async-lock.js";
+import { AsyncLock } from "../../async-lock.js";
 import { type ClaimedName, claimedName, isIgnored, isItemName, readClaimedName } from "./claim-name.js";
 import { FileWarnings } from "./file-warnings.js";
 import { attempt } from "./disk-fault.js";
@@ -38,7 +38,7 @@ interface HeldFile {
   claimed: ClaimedName;
   hasEnded: boolean;
   /** A renewal renames the file: no other call may use the old name meanwhile. */
-  readonly lock: Turns;
+  readonly lock: AsyncLock;
 }
 
 /** How long a process may take to move an expired file back, before a different process does it. */
@@ -153,7 +153,7 @@ export class DirectorySource implements WorkSourceAdapter {
       await this.#folder.move(this.#working(claimed), "ready", name);
       return { isClaimed: false, reason: "gone" };
     }
-    this.#held.set(name, { claimed, hasEnded: false, lock: new Turns() });
+    this.#held.set(name, { claimed, hasEnded: false, lock: new AsyncLock() });
     return { isClaimed: true, item, expiresAt: new Date(claimed.expiresMs) };
   }
 

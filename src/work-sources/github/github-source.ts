@@ -2,7 +2,7 @@
  * Issues of a GitHub repository as work items: a label makes an issue available, a comment claims it, closing ends it.
  * issue-claims.ts makes the claims exclusive; github-api.ts handles failures and rate limits.
  */
-import { Turns } from "../../async-lock.js";
+import { AsyncLock } from "../../async-lock.js";
 import type { Clock } from "../../clock.js";
 import { guarded, type Logger } from "../../logger.js";
 import type {
@@ -198,10 +198,10 @@ export class GitHubSource implements WorkSourceAdapter {
 
 /** A lock for each issue that a call is working on. */
 class IssueLocks {
-  readonly #locks = new Map<number, { readonly lock: Turns; users: number }>();
+  readonly #locks = new Map<number, { readonly lock: AsyncLock; users: number }>();
 
   async run<Result>(number: number, task: () => Promise<Result>): Promise<Result> {
-    const entry = this.#locks.get(number) ?? { lock: new Turns(), users: 0 };
+    const entry = this.#locks.get(number) ?? { lock: new AsyncLock(), users: 0 };
     this.#locks.set(number, entry);
     entry.users++;
     try {

@@ -1,7 +1,7 @@
 /** What ends claims: their outcome, their being given back, or the end of their lease. Each looks at its token first. */
 import { requirePatch } from "../../validate-state.js";
 import { givenBack, interruption } from "../../claim-rules.js";
-import type { PatchRule, StateDraft } from "../../owner/operations.js";
+import type { PatchRule, StateDraft } from "../../operations.js";
 import type { ScheduleStatePatch } from "../../schedule-state.js";
 import type { ClaimEnd, ClaimToken } from "../../store.js";
 import { wholeState } from "../../whole-state.js";

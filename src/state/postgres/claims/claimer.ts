@@ -4,7 +4,7 @@
  */
 import { messageOf } from "../../../errors.js";
 import type { Logger } from "../../../logger.js";
-import { Turns } from "../../../async-lock.js";
+import { AsyncLock } from "../../../async-lock.js";
 import { longestHoldMs } from "../../lease-length.js";
 import type { Claim, ClaimRefusal, ClaimToken, ScheduleKey } from "../../store.js";
 import { type ClaimAnswer, claimOf, readAnswer, readRefusal } from "./claim-reply.js";
@@ -37,7 +37,7 @@ export class ClaimDesk {
   readonly #options: ClaimDeskOptions;
   readonly #lease: string;
   /** Claims are made one after the other, and beside what is written: neither has to wait for the other. */
-  readonly #turns = new Turns();
+  readonly #turns = new AsyncLock();
   readonly #left = new LeftSlots();
   readonly #next = new NextDue();
   readonly #unheard: UnheardClaims;

@@ -6,7 +6,7 @@ import { unrefClock, wakeAfter } from "../../../clock.js";
 import { messageOf } from "../../../errors.js";
 import type { Fields } from "../../../fields.js";
 import type { Logger } from "../../../logger.js";
-import { Turns } from "../../../async-lock.js";
+import { AsyncLock } from "../../../async-lock.js";
 import { SCHEDULE_KEYS, type ScheduleState } from "../../schedule-state.js";
 import type { OutsideChange } from "../../store.js";
 import { textOfColumn } from "../rows/column-text.js";
@@ -25,7 +25,7 @@ const LONGEST_PAUSE_MS = 1_000;
 export class ChangeFeed {
   readonly #options: ChangeFeedOptions;
   readonly #node: string;
-  readonly #turns = new Turns();
+  readonly #turns = new AsyncLock();
   #client: PostgresClient | undefined;
   #isStopped = false;
   #pauseMs = SHORTEST_PAUSE_MS;

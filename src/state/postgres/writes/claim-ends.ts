@@ -1,6 +1,6 @@
 /** Ends claims, and makes the records of their jobs with the same write, where these are still to be made. */
 import type { EndedJobRecord } from "../../job-log/job-log.js";
-import { checkedChange, type PatchRule } from "../../owner/operations.js";
+import { checkedChange, type PatchRule } from "../../operations.js";
 import type { ClaimEnd } from "../../store.js";
 import { EndClaims } from "../claims/claim-operations.js";
 import type { NewRow } from "../jobs/job-rows.js";

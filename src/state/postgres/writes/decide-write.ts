@@ -3,7 +3,7 @@
  * rest is not kept while it is under way: of thousands of jobs that end together that would be a lot.
  */
 import { randomToken } from "../../../random.js";
-import type { StateDraft } from "../../owner/operations.js";
+import type { StateDraft } from "../../operations.js";
 import type { ScheduleKey } from "../../store.js";
 import type { Database, Query } from "../connection/database.js";
 import type { NewRow } from "../jobs/job-rows.js";

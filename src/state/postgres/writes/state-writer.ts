@@ -7,7 +7,7 @@ import type { Fields } from "../../../fields.js";
 import { GroupCommit } from "../../../group-commit.js";
 import { ScheduleMap } from "../../schedule-map.js";
 import type { ScheduleKey } from "../../store.js";
-import { Turns } from "../../../async-lock.js";
+import { AsyncLock } from "../../../async-lock.js";
 import { StateError } from "../../errors.js";
 import { type Database, isConflict, isLostReply } from "../connection/database.js";
 import { type DecidedWrite, decideWrite, type StateTask, type WriteDecision } from "./decide-write.js";
@@ -56,7 +56,7 @@ interface UncertainWrite {
 
 export class StateWriter {
   readonly #options: StateWriterOptions;
-  readonly #turns = new Turns();
+  readonly #turns = new AsyncLock();
   /** Takes what comes until its turn has come. */
   #next: Batch | undefined;
   #changed: Promise<void> = Promise.resolve();
