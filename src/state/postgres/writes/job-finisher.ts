@@ -82,7 +82,9 @@ export class JobFinisher {
   async finish(given: readonly JobFinish[]): Promise<readonly FinishResult[]> {
     const ends = given.map(withOwnPatch);
     const ids = ends.map(({ claim }) => claim.jobId);
-    await this.#jobs.whenOpened(ids);
+    const opening = this.#jobs.whenOpened(ids);
+    // Without an await where possible: the change keeps its place among those of the same caller.
+    if (opening !== undefined) await opening;
     const operation = new FinishOperation(ends, (record) => this.#jobs.rowOf(record));
     await this.#writer.commit({ keys: ends.map(({ claim }) => claim), operation, news: "none" });
     const { results, refusedIds } = operation;
