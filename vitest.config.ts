@@ -1,7 +1,40 @@
+/**
+ * Four projects, by what their tests need. `npm run test:fast` runs the first alone; a server is started, and dist/
+ * built, only for the projects that are run. `npx vitest run <file>` finds the file's project by itself.
+ */
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { defineConfig, type TestProjectInlineConfiguration, type ViteUserConfig } from "vitest/config";
+
+/** Tests that start processes, most of them from dist/. */
+const PROCESSES = [
+  "__tests__/**/*process*.test.ts",
+  "__tests__/cli/commands/*.test.ts",
+  "__tests__/cli/program.test.ts",
+  "__tests__/cli/run/run-*.test.ts",
+  "__tests__/config/{documentation,load-config}.test.ts",
+  "__tests__/features/schedule-state.test.ts",
+  "__tests__/package/*.test.ts",
+  "__tests__/runner/output/secrets.test.ts",
+  "__tests__/runner/runner-memory.test.ts",
+  "__tests__/runner/runtimes/command-*.test.ts",
+  "__tests__/state/file/{crash,damaged-files-kept,full-disk,permissions}.test.ts",
+  "__tests__/state/file/lock/*.test.ts",
+  "__tests__/state/file/yaml/hostile-sizes.test.ts",
+  "__tests__/work-sources/directory-damage.test.ts",
+];
+/** Tests that need a PostgreSQL server; many start processes too. */
+const POSTGRES = ["__tests__/**/postgres/**/*.test.ts", "__tests__/simulation/*postgres*.test.ts"];
+const SIMULATION = ["__tests__/simulation/*.test.ts"];
+const BUILT = "__tests__/setup/built.ts";
+const SERVER = "__tests__/state/postgres/server.ts";
 
 const sourceOf = (name: string): string => fileURLToPath(new URL("src/", import.meta.url)) + name;
+
+const project = (
+  name: string,
+  test: NonNullable<TestProjectInlineConfiguration["test"]>,
+): TestProjectInlineConfiguration => ({ extends: true, test: { name, ...test } });
 
 const config: ViteUserConfig = defineConfig({
   // The programs of the documentation import "rota" by name, as a user does; under test that is the source.
@@ -12,8 +45,18 @@ const config: ViteUserConfig = defineConfig({
     ],
   },
   test: {
-    include: ["__tests__/**/*.test.ts"],
-    globalSetup: ["__tests__/state/postgres/server.ts"],
+    projects: [
+      project("fast", {
+        include: ["__tests__/**/*.test.ts"],
+        exclude: [...PROCESSES, ...POSTGRES, ...SIMULATION],
+        setupFiles: ["__tests__/setup/no-processes.ts"],
+        isolate: false,
+      }),
+      project("processes", { include: PROCESSES, exclude: POSTGRES, globalSetup: [BUILT] }),
+      project("postgres", { include: POSTGRES, globalSetup: [BUILT, SERVER] }),
+      project("simulation", { include: SIMULATION, exclude: POSTGRES }),
+    ],
+    maxWorkers: 2 * availableParallelism(),
     // Ends a test that hangs; a slow machine must not fail one that works.
     testTimeout: 60_000,
     coverage: {

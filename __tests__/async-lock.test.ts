@@ -1,7 +1,7 @@
 /** Tasks that take turns and tasks that share one: who overlaps with whom, and who waits for whom. */
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { Turns } from "../src/async-lock.js";
+import { AsyncLock } from "../src/async-lock.js";
 import { watch, type Watched } from "./scheduler/fleet.js";
 
 interface Scene {
@@ -16,7 +16,7 @@ interface Scene {
 }
 
 function scene(): Scene {
-  const turns = new Turns();
+  const turns = new AsyncLock();
   const seen: string[] = [];
   const ends = new Map<string, (error?: Error) => void>();
   const task = (name: string) => (): Promise<void> => {
@@ -58,7 +58,7 @@ describe("tasks that take turns", () => {
   });
 
   it("answer what the task did", async () => {
-    expect(await new Turns().take(async () => "done")).toBe("done");
+    expect(await new AsyncLock().take(async () => "done")).toBe("done");
   });
 });
 
@@ -118,7 +118,7 @@ describe("tasks that share", () => {
   });
 
   it("answer what the task did", async () => {
-    expect(await new Turns().share(async () => "done")).toBe("done");
+    expect(await new AsyncLock().share(async () => "done")).toBe("done");
   });
 });
 

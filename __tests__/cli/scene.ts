@@ -3,7 +3,7 @@ import { systemClock } from "../../src/clock.js";
 import { FileStore } from "../../src/state/file/file-store.js";
 import type { JobOutcomeRecord, NewJob } from "../../src/state/job-log/job-log.js";
 import type { ScheduleStatePatch } from "../../src/state/schedule-state.js";
-import { updateScheduleState } from "../../src/state/state-functions.js";
+import { updateScheduleState } from "../../src/state/file/state-functions.js";
 import { recordJob } from "./record-job.js";
 import { Terminal, type TerminalOptions } from "./terminal.js";
 

@@ -87,7 +87,7 @@ export interface Ended {
   readonly err: string;
 }
 
-export const MAIN: string = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+export const MAIN: string = fileURLToPath(new URL("../../lib/cli/main.js", import.meta.url));
 
 export interface RotaOptions {
   /** What Node itself is told. */

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ConfigError } from "../../src/config/errors.js";
+import { ConfigError } from "../../src/scheduler/definition/errors.js";
 import { loadConfig } from "../../src/config/load-config.js";
 import type { ConfigOptions } from "../../src/config/parse-config.js";
 import { stateDirectory } from "../state/temporary-directory.js";

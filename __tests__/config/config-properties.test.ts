@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { checkAgents } from "../../src/config/check-agents.js";
-import { ConfigError } from "../../src/config/errors.js";
+import { checkAgents } from "../../src/scheduler/definition/check-agents.js";
+import { ConfigError } from "../../src/scheduler/definition/errors.js";
 import { parseConfig } from "../../src/config/parse-config.js";
 
 const file = "/etc/fleet/rota.yaml";

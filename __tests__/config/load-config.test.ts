@@ -147,8 +147,8 @@ describe("a path", () => {
     ["to a directory", "folder", "UNREADABLE_FILE", "is a directory"],
     ["to what is not text", "bytes.yaml", "UNREADABLE_FILE", "is not text in UTF-8"],
     ["to what is too large", "large.yaml", "UNREADABLE_FILE", "bytes, expected at most"],
-    ["that leads back", "rota.yaml", "FILE_CYCLE", "leads back to itself"],
-    ["that leads back by another file", "circle.yaml", "FILE_CYCLE", "leads back to itself"],
+    ["that leads back", "rota.yaml", "FILE_CYCLE", "refers back to itself"],
+    ["that leads back by another file", "circle.yaml", "FILE_CYCLE", "refers back to itself"],
     ["that is empty", '""', "INVALID_VALUE", "expected the path of a file"],
     ["that is a list", "[a]", "INVALID_VALUE", "expected the path of a file"],
   ])("%s is a problem of the line that names it", async (_, path, code, words) => {
@@ -170,7 +170,7 @@ describe("a path", () => {
     const directory = directoryWith({ "rota.yaml": "agents: [{ path: pipe.yaml }]" });
     execFileSync("mkfifo", [join(directory, "pipe.yaml")]);
     const { problems } = await loadRefusal(join(directory, "rota.yaml"));
-    expect(problems[0]?.message).toContain("is no file");
+    expect(problems[0]?.message).toContain("is not a regular file");
   });
 
   it("may have variables", async () => {

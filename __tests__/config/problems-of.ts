@@ -1,5 +1,5 @@
 import { type ParseOptions, parseConfig } from "../../src/config/parse-config.js";
-import { ConfigError, type ConfigProblem } from "../../src/config/errors.js";
+import { ConfigError, type ConfigProblem } from "../../src/scheduler/definition/errors.js";
 import { thrownBy } from "../thrown-by.js";
 
 /** What a text is refused with. */

@@ -134,10 +134,13 @@ describe("an unknown key", () => {
   it.each([
     ["belongs to a runtime: add runtime: command", ["command: [node]"]],
     [
-      'belongs to a runtime of type http, and this is one of type "command"',
+      'belongs to a runtime of type http, but this runtime has type "command"',
       ["runtime: command", "command: [a]", "url: x"],
     ],
-    ["is in the runtime already: remove one", ["runtime: { type: command, command: [a] }", "command: [a]"]],
+    [
+      'The runtime already has the key "command": remove one',
+      ["runtime: { type: command, command: [a] }", "command: [a]"],
+    ],
   ])("that %s is told so", (words, lines) => {
     expect(problemOf(fleetWith(...lines)).message).toContain(words);
   });
@@ -267,7 +270,7 @@ describe("two agents of one name", () => {
     expect(problemOf("agents:\n  - name: a\n  - name: b\n  - name: a\n")).toMatchObject({
       code: "DUPLICATE_NAME",
       line: 4,
-      message: 'Two agents are named "a", the other in line 2: every agent needs a name of its own',
+      message: 'Two agents are named "a", the first in line 2: give every agent a unique name',
     });
   });
 });

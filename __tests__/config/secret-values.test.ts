@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parseDocument, visit } from "yaml";
-import { ConfigError } from "../../src/config/errors.js";
+import { ConfigError } from "../../src/scheduler/definition/errors.js";
 import { parseConfig } from "../../src/config/parse-config.js";
 
 const whole = readFileSync(new URL("fixtures/every-key.yaml", import.meta.url), "utf8");

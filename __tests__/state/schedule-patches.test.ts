@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ScheduleStatePatch } from "../../src/state/schedule-state.js";
-import { getScheduleState, updateScheduleState } from "../../src/state/state-functions.js";
+import { getScheduleState, updateScheduleState } from "../../src/state/file/state-functions.js";
 import { listening } from "./listening.js";
 import { temporaryDirectory } from "./temporary-directory.js";
 

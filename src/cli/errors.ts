@@ -1,5 +1,5 @@
 /** The errors of the command itself, and which exit code each error of Rota ends it with. */
-import { ConfigError } from "../config/errors.js";
+import { ConfigError } from "../scheduler/definition/errors.js";
 import { RotaError } from "../errors.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
 

@@ -1,7 +1,7 @@
 /** Where what is said goes: data to stdout, so that it can be piped, and talk to stderr, where it disturbs no pipe. */
 import type { CliContext } from "./context.js";
-import { type Paint, paintFor } from "./style.js";
-import { type Cell, type Column, tableLines } from "./table.js";
+import { type Paint, paintFor } from "./format/style.js";
+import { type Cell, type Column, tableLines } from "./format/table.js";
 
 export class Output {
   readonly #context: CliContext;

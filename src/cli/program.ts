@@ -3,7 +3,7 @@
  * What there is to be called is defined in commands.ts; parsing and help are commander's.
  */
 import { Command as Parser, CommanderError, Option as ParserOption } from "commander";
-import { ConfigError } from "../config/errors.js";
+import { ConfigError } from "../scheduler/definition/errors.js";
 import { messageOf, RotaError } from "../errors.js";
 import type { Call, Command, Option } from "./command.js";
 import type { CliContext } from "./context.js";

@@ -1,8 +1,8 @@
 /** A line at a terminal that shows that something goes on, and is gone when it is over. Nothing where none looks. */
 import { wakeAfter } from "../clock.js";
 import type { CliContext } from "./context.js";
-import { spinnerFrame } from "./spinner.js";
-import { shortDuration } from "./when.js";
+import { spinnerFrame } from "./format/spinner.js";
+import { shortDuration } from "./format/when.js";
 
 const BACK_AND_ERASE = "\r\u001B[K";
 

@@ -2,7 +2,7 @@
  * Runs a job and keeps its record: opened before anything runs, closed once when it has ended, whatever happened.
  * How it runs, and that it ends, is job-runner.ts's business.
  */
-import { type Clock, systemClock } from "../clock.js";
+import { systemClock } from "../clock.js";
 import { messageOf } from "../errors.js";
 import { guarded, type Logger, processLogger } from "../logger.js";
 import type { JobRecord, JobTrigger, NewJob } from "../state/job-log/job-log.js";
@@ -10,7 +10,7 @@ import { RunnerError } from "./errors.js";
 import { GuestStores } from "./guest-stores.js";
 import { JobRecording, type JobStore } from "./job-recording.js";
 import { JobRunner, type JobRunnerOptions } from "./job-runner.js";
-import type { RunnerResult } from "./result.js";
+import { notRun, type RunnerResult } from "./result.js";
 import type { RunnableAgent } from "./runtime.js";
 
 export type { JobStore } from "./job-recording.js";
@@ -63,7 +63,6 @@ const DEFAULT_STORE_TIMEOUT_MS = 30_000;
 
 export class JobExecutor {
   readonly #options: JobExecutorOptions;
-  readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #recording: JobRecording;
   readonly #guests: GuestStores;
@@ -75,7 +74,6 @@ export class JobExecutor {
     this.#options = options;
     const { clock = systemClock, storeTimeoutMs = DEFAULT_STORE_TIMEOUT_MS } = options;
     const logger = guarded(options.logger ?? processLogger);
-    this.#clock = clock;
     this.#logger = logger;
     this.#recording = new JobRecording({ clock, logger, storeTimeoutMs });
     this.#guests = new GuestStores(clock, logger, storeTimeoutMs);
@@ -97,13 +95,7 @@ export class JobExecutor {
     try {
       return await this.#withStore(options, (store) => this.#run(options, store));
     } catch (error) {
-      return {
-        success: false,
-        jobId: options.job?.id ?? "",
-        status: "failed",
-        error: messageOf(error),
-        durationMs: 0,
-      };
+      return notRun(options.job?.id ?? "", "failed", messageOf(error));
     }
   }
 
@@ -139,19 +131,9 @@ export class JobExecutor {
     const { agent, prompt, schedule: scheduleName, workItem, timeout, signal } = options;
     const { id, attempt } = job;
     if (signal?.aborted === true)
-      return {
-        success: false,
-        jobId: id,
-        status: "cancelled",
-        error: `Cancelled before it started: ${messageOf(signal.reason)}`,
-        durationMs: 0,
-      };
-    const startedMs = this.#clock.monotonic();
-    const request = { id, agent, scheduleName, attempt, job, timeout, signal, startedMs };
-    const result = await this.#runner.run(request, prompt, workItem);
-    if (result !== undefined) return result;
-    const durationMs = Math.round(this.#clock.monotonic() - startedMs);
-    return { success: true, jobId: id, status: "completed", durationMs };
+      return notRun(id, "cancelled", `Cancelled before it started: ${messageOf(signal.reason)}`);
+    const request = { id, agent, scheduleName, attempt, job, timeout, signal };
+    return this.#runner.run(request, prompt, workItem);
   }
 
   #open(options: ExecuteOptions, store: JobStore): Promise<JobRecord> {
@@ -168,9 +150,7 @@ export class JobExecutor {
     this.#logger.warn(`${jobId} of ${options.agent.name}: ${error}`);
     try {
       // A guest may have left by now, and comes back for it.
-      await this.#withStore(options, (store) =>
-        this.#recording.close(store, { jobId, status: "failed", error, durationMs: 0 }),
-      );
+      await this.#withStore(options, (store) => this.#recording.close(store, notRun(jobId, "failed", error)));
     } catch (cause) {
       this.#logger.error(`Could not record the end of ${jobId}: ${messageOf(cause)}`);
     }

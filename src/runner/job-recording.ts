@@ -48,7 +48,7 @@ export class JobRecording {
   }
 
   /** Never rejects. One that hangs is not tried again: it may still come, and another would wait behind it. */
-  async close(store: JobStore, result: Omit<RunnerResult, "success">): Promise<void> {
+  async close(store: JobStore, result: RunnerResult): Promise<void> {
     const { clock, logger, storeTimeoutMs } = this.#options;
     const { jobId, status, summary, error, durationMs, exitCode, responseBody } = result;
     for (let triesLeft = TRIES; ;) {

@@ -21,6 +21,34 @@ export const SCHEDULE_STATUSES = ["idle", "running", "disabled"] as const;
 
 export type ScheduleStatus = (typeof SCHEDULE_STATUSES)[number];
 
+export const JOB_TRIGGERS = [
+  "interval",
+  "cron",
+  "once",
+  "event",
+  "webhook",
+  "chat",
+  "manual",
+  "workflow",
+] as const;
+
+/** What started a job. */
+export type JobTrigger = (typeof JOB_TRIGGERS)[number];
+
+export const JOB_END_STATUSES = ["completed", "failed", "timeout", "cancelled", "interrupted"] as const;
+
+export type JobEndStatus = (typeof JOB_END_STATUSES)[number];
+
+/** The latest job that ended, written with its end: a record that a crash kept from the job log is made from it. */
+export interface LastJob {
+  readonly id: string;
+  /** ISO time at which its slot was due. */
+  readonly slot?: string | null | undefined;
+  readonly trigger?: JobTrigger | null | undefined;
+  readonly attempt?: number | null | undefined;
+  readonly status: JobEndStatus;
+}
+
 /** The right to run one slot, as it is remembered while the job runs. */
 export interface StoredClaim {
   /** Tells this claim from any later one of the same schedule. */
@@ -88,7 +116,9 @@ export interface ScheduleState {
   readonly request?: ScheduleRequest | null | undefined;
   /** To the latest request. */
   readonly request_answer?: RequestAnswer | null | undefined;
-  /** Who runs it; set by the store. */
+  /** Set by the store. */
+  readonly last_job?: LastJob | null | undefined;
+  /** The claim under which its job runs; set by the store. */
   readonly claim?: StoredClaim | null | undefined;
   /** How often in a row its job was cut off by the end of the process; set by the store. */
   readonly interrupted_count?: number | null | undefined;
@@ -111,6 +141,7 @@ export const SCHEDULE_KEYS: readonly (keyof ScheduleState)[] = [
   "hint",
   "request",
   "request_answer",
+  "last_job",
   "claim",
 ];
 

@@ -103,6 +103,11 @@ export interface JobFinish {
   readonly keepsSlot?: boolean | undefined;
   /** The job's final record; absent where no job ran. */
   readonly record?: EndedJobRecord | undefined;
+  /**
+   * Called when the claim has ended and its record is still being written, so that a job log that hangs holds no schedule
+   * up. A store that writes both at once does not call it.
+   */
+  readonly onClaimEnded?: (() => void) | undefined;
 }
 
 export interface FinishResult {
@@ -141,8 +146,8 @@ export interface DueSlots {
   /** Slots that came due and have to wait, each reported once. */
   readonly skipped: readonly SkippedSlot[];
   /**
-   * When the next `claimDue` can find something: a time in the past when more can be claimed at once, `undefined` when
-   * nothing is planned. Slots that wait for capacity do not count; the end of a job frees it.
+   * When the next slot comes due; a time in the past when the store can give more at once, `undefined` when nothing is
+   * planned. Slots that wait for capacity, or for the caller's limit, do not count: the end of a job makes room.
    */
   readonly nextDueAt: Date | undefined;
 }

@@ -2,9 +2,11 @@
 import { type Fields, isFields } from "../fields.js";
 import { quote } from "../errors.js";
 import { isIsoTime } from "../iso-time.js";
-import { isMap, problemOfValue } from "./file/yaml/check-value.js";
+import { isMap, problemOfValue } from "./check-value.js";
 import { invalidState } from "./errors.js";
 import {
+  JOB_END_STATUSES,
+  JOB_TRIGGERS,
   PLAN_SOURCES,
   REQUESTED_ACTIONS,
   SCHEDULE_STATUSES,
@@ -80,6 +82,18 @@ const RULES: ReadonlyMap<string, Rule> = new Map(
       ["token", "job_id", "slot"],
     ),
     interrupted_count: count,
+    last_job: map(
+      new Map(
+        Object.entries({
+          id: text,
+          slot: time,
+          trigger: oneOf(JOB_TRIGGERS),
+          attempt: count,
+          status: oneOf(JOB_END_STATUSES),
+        }),
+      ),
+      ["id", "status"],
+    ),
   } satisfies Record<keyof ScheduleState, Rule>),
 );
 

@@ -6,7 +6,7 @@ import { BoundedCache } from "../bounded-cache.js";
 import { type Clock, systemClock } from "../clock.js";
 import { messageOf, quote } from "../errors.js";
 import { guarded, type Logger, processLogger } from "../logger.js";
-import { ClaimLedger, type HeldWork } from "./claim-ledger.js";
+import { ClaimLedger, type HeldWork } from "./held-work.js";
 import { WorkSourceError } from "./errors.js";
 import { defaultRegistry, type WorkSourceRegistry } from "./registry.js";
 import { configKey, requireConfig } from "./source-config.js";

@@ -2,7 +2,7 @@
 import { type Clock, systemClock } from "../clock.js";
 import { messageOf, quote } from "../errors.js";
 import { guarded, type Logger, processLogger } from "../logger.js";
-import { createDirectorySource } from "./directory-source.js";
+import { createDirectorySource } from "./directory/directory-source.js";
 import { WorkSourceError } from "./errors.js";
 import { githubSource } from "./github/github-source.js";
 import { createMemorySource } from "./memory-source.js";

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "no
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../../../src/cli/commands.js";
-import { updateScheduleState } from "../../../src/state/state-functions.js";
+import { updateScheduleState } from "../../../src/state/file/state-functions.js";
 import { Scene } from "../scene.js";
 import { MAIN, NOW, rota, Terminal } from "../terminal.js";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { judgeOwner } from "../../../src/cli/doctor/state-content.js";
 import { bytesInWords, judgeRoom } from "../../../src/cli/doctor/state-directory.js";
-import { judgeNode } from "../../../src/cli/doctor/surroundings.js";
+import { judgeNode } from "../../../src/cli/doctor/environment.js";
 import { thisProcess } from "../../../src/state/file/lock/process-identity.js";
 import { until } from "../../state/child.js";
 import { forge } from "../../state/file/lock/lock-fixtures.js";

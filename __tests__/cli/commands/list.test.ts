@@ -105,19 +105,6 @@ describe("rota list", () => {
     expect(await whyOf(scene, "reports/hourly")).toBe("waiting for capacity: 1 of 1 running");
   });
 
-  it("takes a slot that is only reserved for what it is: not running yet", async () => {
-    const scene = new Scene();
-    const claim = { token: "t", job_id: CLAIM.job_id, slot: "2026-03-01T12:00:00.400Z" };
-    const next_run_at = "2026-03-01T12:00:00.400Z";
-    await scene.state("reports/hourly", {
-      claim,
-      status: "running",
-      next_run_at,
-      next_run_source: "baseline-interval",
-    });
-    expect(await whyOf(scene, "reports/hourly")).toBe("every 1h");
-  });
-
   it.each([
     ["reports/old", "switched off in the configuration"],
     ["inbox/hook", "started by a web request only"],

@@ -26,12 +26,12 @@ function skewed(ms: number): string[] {
 /** Rota as it is installed without `pg`. */
 function withoutDriver(): { readonly directory: string; readonly main: string } {
   const directory = stateDirectory();
-  cpSync(join(ROOT, "dist"), join(directory, "dist"), { recursive: true });
+  cpSync(join(ROOT, "lib"), join(directory, "lib"), { recursive: true });
   cpSync(join(ROOT, "package.json"), join(directory, "package.json"));
   mkdirSync(join(directory, "node_modules"));
   for (const name of ["commander", "yaml", "zod"])
     symlinkSync(join(ROOT, "node_modules", name), join(directory, "node_modules", name));
-  return { directory, main: join(directory, "dist/cli/main.js") };
+  return { directory, main: join(directory, "lib/cli/main.js") };
 }
 
 describe("rota run on a database", () => {

@@ -1,6 +1,6 @@
 /** What is said of the errors that keep somebody from a database. */
 import { describe, expect, it } from "vitest";
-import { unreachable } from "../../../src/cli/place/command-pool.js";
+import { unreachable } from "../../../src/cli/location/command-pool.js";
 import { invalidState, StateError } from "../../../src/state/errors.js";
 import { DatabaseError } from "../../../src/state/postgres/index.js";
 

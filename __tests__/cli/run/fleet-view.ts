@@ -1,7 +1,7 @@
 /** What a live view shows, for a test: schedules as short texts say them, and everything else that counts. */
-import type { FleetSchedule } from "../../../src/cli/fleet.js";
-import type { FleetView } from "../../../src/cli/run/fleet-model.js";
-import type { Paint } from "../../../src/cli/style.js";
+import type { FleetSchedule } from "../../../src/cli/fleet/fleet.js";
+import type { FleetView } from "../../../src/cli/run/run-model.js";
+import type { Paint } from "../../../src/cli/format/style.js";
 import type { ScheduleState } from "../../../src/index.js";
 import { every } from "../../scheduler/fleet.js";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { FleetModel } from "../../../src/cli/run/fleet-model.js";
+import { FleetModel } from "../../../src/cli/run/run-model.js";
 import { LiveView } from "../../../src/cli/run/live-view.js";
 import { SPIN_MS } from "../../../src/cli/run/view.js";
-import type { FleetSchedule } from "../../../src/cli/fleet.js";
+import type { FleetSchedule } from "../../../src/cli/fleet/fleet.js";
 import { Output } from "../../../src/cli/output.js";
 import { type Clock, FakeClock, type JobRecord } from "../../../src/index.js";
 import { FakeHost } from "./fake-host.js";

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { until } from "../../state/child.js";
 
-export const MAIN: string = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
+export const MAIN: string = fileURLToPath(new URL("../../../lib/cli/main.js", import.meta.url));
 
 export class RotaProcess {
   readonly #process: ChildProcessByStdio<null, Readable, Readable>;

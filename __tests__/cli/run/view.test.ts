@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
-import { textWidth } from "../../../src/cli/text-width.js";
-import type { FleetView } from "../../../src/cli/run/fleet-model.js";
+import { textWidth } from "../../../src/cli/format/text-width.js";
+import type { FleetView } from "../../../src/cli/run/run-model.js";
 import { viewOf } from "../../../src/cli/run/view.js";
-import { paintFor } from "../../../src/cli/style.js";
+import { paintFor } from "../../../src/cli/format/style.js";
 import { fleetView, JOB, marked, NOON, plain, scheduled } from "./fleet-view.js";
 
 const WIDE = { columns: 120, rows: 24 };

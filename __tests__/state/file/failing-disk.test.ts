@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { StateFileError } from "../../../src/state/errors.js";
+import { completeClaim, type FinishResult } from "../../../src/state/store.js";
 import {
   CODES,
   filesIn,
@@ -205,7 +206,7 @@ describe("a claim", () => {
         await expect(subject.store.claimDue(1)).rejects.toThrow(StateFileError);
         subject.repair();
         expect((await subject.store.read(KEY)).status).toBe("idle");
-        expect(await subject.store.nextDueAt()).toEqual(new Date(PAST));
+        expect((await subject.store.claimDue(0)).nextDueAt).toEqual(new Date(PAST));
       }
       const { claims } = await subject.patiently(subject.store.claimDue(1));
       expect(claims).toMatchObject([KEY]);
@@ -216,7 +217,9 @@ describe("a claim", () => {
     await using subject = await Subject.opened();
     const [claim] = (await subject.store.claimDue(1)).claims;
     const complete = (): Promise<boolean> =>
-      claim === undefined ? Promise.resolve(false) : subject.store.complete(claim, { failure_count: 1 });
+      claim === undefined
+        ? Promise.resolve(false)
+        : completeClaim(subject.store, claim, { failure_count: 1 });
     for (const code of CODES) {
       subject.failAt(place, code);
       await expect(complete()).rejects.toThrow(StateFileError);
@@ -229,15 +232,15 @@ describe("a claim", () => {
 
   it.each(committing)("whose end with others fails at `%s` is held as they are", async (_, place) => {
     await using subject = await Subject.opened();
-    const others = ["other", "third"].map((schedule) => ({ agent: "b", schedule, maxConcurrent: 2 }));
+    const others = ["other", "third"].map((schedule) => ({ agent: "b", schedule }));
     for (const key of others) await subject.store.update(key, { next_run_at: PAST });
-    await subject.store.define([KEY, ...others]);
+    await subject.store.define({ agents: [{ agent: "b", maxConcurrent: 2 }], schedules: [KEY, ...others] });
     const { claims } = await subject.store.claimDue(10);
     expect(claims).toHaveLength(3);
     const ends = claims.map((claim) => ({ claim, change: { failure_count: 1 } }));
     for (const code of CODES) {
       subject.failAt(place, code);
-      await expect(subject.store.completeAll(ends)).rejects.toThrow(StateFileError);
+      await expect(subject.store.finishJobs(ends)).rejects.toThrow(StateFileError);
       subject.repair();
       for (const claim of claims) {
         expect(await subject.store.read(claim)).toMatchObject({
@@ -247,7 +250,8 @@ describe("a claim", () => {
         expect(await subject.store.renew(claim)).toBe(true);
       }
     }
-    expect(await subject.patiently(subject.store.completeAll(ends))).toEqual([true, true, true]);
+    const ended: FinishResult = { claim: "ended", record: "none" };
+    expect(await subject.patiently(subject.store.finishJobs(ends))).toEqual([ended, ended, ended]);
     for (const claim of claims)
       expect(await subject.store.read(claim)).toMatchObject({ status: "idle", failure_count: 1 });
   });

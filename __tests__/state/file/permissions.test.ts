@@ -18,7 +18,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { StateFileError } from "../../../src/state/errors.js";
 import { FileStore } from "../../../src/state/file/file-store.js";
-import { updateScheduleState } from "../../../src/state/state-functions.js";
+import { updateScheduleState } from "../../../src/state/file/state-functions.js";
 import { programPath } from "../child.js";
 import { temporaryDirectory } from "../temporary-directory.js";
 import { WatchedDisk } from "../watched-disk.js";

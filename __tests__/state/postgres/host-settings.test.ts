@@ -1,7 +1,7 @@
 /** What the application around a store has changed: how `pg` reads values, and how its sessions write them. */
 import { Pool, types } from "pg";
 import { describe, expect, inject, it, onTestFinished, vi } from "vitest";
-import { DatabasePlace } from "../../../src/cli/place/database-place.js";
+import { DatabasePlace } from "../../../src/cli/location/database-location.js";
 import type { OutsideChange } from "../../../src/index.js";
 import { Database } from "../../../src/state/postgres/connection/database.js";
 import { listNodes } from "../../../src/state/postgres/node/list-nodes.js";

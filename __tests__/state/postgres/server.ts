@@ -25,7 +25,7 @@ const SETTINGS = {
 /** What vitest calls before the first test; what it answers is called after the last. */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const given = process.env["ROTA_TEST_DATABASE_URL"] ?? "";
-  if (given !== "" || !isWanted(project)) {
+  if (given !== "") {
     project.provide("databaseUrl", given);
     return undefined;
   }
@@ -61,13 +61,4 @@ export async function startServer(
       await child.linesOf("restarted", restarts);
     },
   };
-}
-
-/** Whether any of the files that are to be run needs a server: starting one takes seconds. */
-function isWanted({ vitest }: TestProject): boolean {
-  const { filenamePattern: patterns = [] } = vitest as { filenamePattern?: readonly string[] };
-  return (
-    patterns.length === 0 ||
-    patterns.some((pattern) => /postgres|state|simulation|(__tests__|cli)\/?$/.test(pattern))
-  );
 }

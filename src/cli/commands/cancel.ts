@@ -1,12 +1,12 @@
 /** `rota cancel`: tells a running job to end, through the scheduler that runs it. */
 import { askScheduler } from "../../scheduler/control/ask-scheduler.js";
-import { awaitJob, tellEnd } from "../await-job.js";
+import { awaitJob, tellEnd } from "../fleet/await-job.js";
 import { type Argument, type Call, type Command, flag } from "../command.js";
 import { refusedError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { findJob } from "../find-job.js";
-import { visitState } from "../fleet.js";
-import { noAnswerError, refusalInWords } from "../refusal-in-words.js";
+import { findJob } from "../fleet/find-job.js";
+import { visitState } from "../fleet/fleet.js";
+import { noAnswerError, refusalInWords } from "../format/refusal.js";
 
 const JOB: Argument = {
   name: "job",

@@ -3,7 +3,7 @@ import { quote } from "../../errors.js";
 import type { Argument, Call, Command } from "../command.js";
 import { usageError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { completionScript, SHELLS } from "../shells.js";
+import { completionScript, SHELLS } from "../completion-script.js";
 
 const SHELL: Argument = {
   name: "shell",

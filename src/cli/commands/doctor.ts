@@ -1,15 +1,15 @@
 /** `rota doctor`: looks at everything that Rota depends on, and says what is wrong with it. */
-import { ConfigError } from "../../config/errors.js";
+import { ConfigError } from "../../scheduler/definition/errors.js";
 import type { Call, Command } from "../command.js";
-import { counted } from "../counted.js";
-import { checkClock, checkZones, judgeNode } from "../doctor/surroundings.js";
+import { counted } from "../format/counted.js";
+import { checkClock, checkZones, judgeNode } from "../doctor/environment.js";
 import { failure, fine, type Finding, warning } from "../doctor/finding.js";
 import { CliError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { locate, locateState, namedPlace } from "../locate.js";
-import type { Place } from "../place/place.js";
-import { shownPath } from "../shown-path.js";
-import { oneLine } from "../text-width.js";
+import { locate, locateState, namedPlace } from "../location/locate.js";
+import type { Place } from "../location/state-location.js";
+import { shownPath } from "../format/shown-path.js";
+import { oneLine } from "../format/text-width.js";
 
 export const doctorCommand: Command = {
   name: "doctor",

@@ -1,7 +1,7 @@
 /** `rota enable` and `rota disable`: a schedule that is disabled runs for nobody, also not by hand. */
 import { disabled, enabled } from "../../scheduler/control/state-changes.js";
 import type { Call, Command } from "../command.js";
-import { changeSchedules, TARGET } from "../control.js";
+import { changeSchedules, TARGET } from "../fleet/change-schedules.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 
 export const enableCommand: Command = {

@@ -1,10 +1,10 @@
 /** `rota hint`: temporary advice for a schedule, another interval or one extra run, until it expires. */
 import { advised, UNADVISED } from "../../scheduler/control/state-changes.js";
 import { type Call, type Command, flag, textOption } from "../command.js";
-import { changeSchedules, TARGET } from "../control.js";
+import { changeSchedules, TARGET } from "../fleet/change-schedules.js";
 import { usageError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { instantOption } from "../instant.js";
+import { instantOption } from "../instant-option.js";
 
 const INTERVAL = textOption("interval", "interval", {
   summary: "Run this often for now, such as 1m.",

@@ -6,8 +6,8 @@ import { unless } from "../../state/file/disk.js";
 import { type Argument, type Call, type Command, flag } from "../command.js";
 import { refusedError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { CONFIG_NAME } from "../locate.js";
-import { shownPath } from "../shown-path.js";
+import { CONFIG_NAME } from "../location/locate.js";
+import { shownPath } from "../format/shown-path.js";
 import { SAMPLE_CONFIG } from "../sample-config.js";
 
 const DIRECTORY: Argument = {

@@ -1,17 +1,17 @@
 /** `rota list`: every schedule with its next and its last run, and why it runs then or what keeps it. */
 import { isoTimeMs } from "../../iso-time.js";
 import { type Argument, type Call, type Command, flag } from "../command.js";
-import { counted } from "../counted.js";
+import { counted } from "../format/counted.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { findTargets } from "../find-target.js";
-import { type Fleet, type FleetSchedule, isRun, loadsOf, nameOf, readFleet } from "../fleet.js";
-import { livingInWords } from "../schedulers-in-words.js";
-import { nextRunOf, type Standing, standingOf, type Surroundings, whyOf } from "../plan-in-words.js";
-import type { Style } from "../style.js";
-import type { Cell, Column } from "../table.js";
-import { timeCell } from "../time-cell.js";
-import { oneLine } from "../text-width.js";
-import { relativeTime, shortDuration } from "../when.js";
+import { findTargets } from "../fleet/find-target.js";
+import { type Fleet, type FleetSchedule, isRun, loadsOf, nameOf, readFleet } from "../fleet/fleet.js";
+import { livingInWords } from "../format/schedulers.js";
+import { nextRunOf, type Standing, standingOf, type Surroundings, whyOf } from "../format/plan.js";
+import type { Style } from "../format/style.js";
+import type { Cell, Column } from "../format/table.js";
+import { timeCell } from "../format/time-cell.js";
+import { oneLine } from "../format/text-width.js";
+import { relativeTime, shortDuration } from "../format/when.js";
 
 const AGENT: Argument = {
   name: "agent",

@@ -2,11 +2,11 @@
 import type { JobRecord } from "../../state/job-log/job-log.js";
 import { type Argument, type Call, type Command, flag } from "../command.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { findJob } from "../find-job.js";
-import { visitState } from "../fleet.js";
-import { OutputTail } from "../output-tail.js";
-import type { Guest } from "../place/place.js";
-import { oneLine } from "../text-width.js";
+import { findJob } from "../fleet/find-job.js";
+import { visitState } from "../fleet/fleet.js";
+import { OutputTail } from "../fleet/output-tail.js";
+import type { Guest } from "../location/state-location.js";
+import { oneLine } from "../format/text-width.js";
 import { JOB_STYLES, tookText } from "./jobs.js";
 
 const JOB: Argument = {

@@ -1,7 +1,7 @@
 /** `rota migrate`: makes the tables in a database, or brings them up to date, apart from any scheduler. */
 import type { Call, Command } from "../command.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { openDatabase, requiredAddress } from "../place/named-database.js";
+import { openDatabase, requiredAddress } from "../location/named-database.js";
 
 export const migrateCommand: Command = {
   name: "migrate",

@@ -1,13 +1,13 @@
 /** `rota nodes`: the schedulers that share a database, and when each last showed that it lives. */
 import type { NodeRecord } from "../../state/postgres/node/list-nodes.js";
 import type { Call, Command } from "../command.js";
-import { counted } from "../counted.js";
+import { counted } from "../format/counted.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { talkingLogger } from "../fleet.js";
-import { openDatabase, requiredAddress } from "../place/named-database.js";
-import type { Cell, Column } from "../table.js";
-import { timeCell } from "../time-cell.js";
-import { relativeTime } from "../when.js";
+import { talkingLogger } from "../fleet/fleet.js";
+import { openDatabase, requiredAddress } from "../location/named-database.js";
+import type { Cell, Column } from "../format/table.js";
+import { timeCell } from "../format/time-cell.js";
+import { relativeTime } from "../format/when.js";
 
 const COLUMNS: readonly Column[] = [
   { title: "NAME", cutTo: 10 },

@@ -1,11 +1,11 @@
 /** `rota pause` and `rota resume`: a schedule that is paused plans nothing, until a time or until it is resumed. */
 import { paused, RESUMED } from "../../scheduler/control/state-changes.js";
 import type { Call, Command } from "../command.js";
-import { changeSchedules, TARGET } from "../control.js";
+import { changeSchedules, TARGET } from "../fleet/change-schedules.js";
 import { usageError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { instantOption } from "../instant.js";
-import { zonedTime } from "../when.js";
+import { instantOption } from "../instant-option.js";
+import { zonedTime } from "../format/when.js";
 
 const UNTIL = instantOption("until", "future", "Until this time.");
 const FOR = instantOption("for", "future", "For this long, such as 2h.");

@@ -1,7 +1,7 @@
 /** `rota run`: the scheduler in the foreground, until a signal stops it. */
 import type { Command } from "../command.js";
 import { processHost, type RunHost } from "../run/host.js";
-import { RUN_OPTIONS } from "../run/settings.js";
+import { RUN_OPTIONS } from "../run/run-options.js";
 
 /** A test brings its own host. */
 export function runCommandOn(host: RunHost): Command {
@@ -38,7 +38,7 @@ export function runCommandOn(host: RunHost): Command {
     ],
     run: async (call) => {
       // Whatever runs jobs is loaded by who runs some.
-      const { runFleet } = await import("../run/run-fleet.js");
+      const { runFleet } = await import("../run/start-run.js");
       return runFleet(call, host);
     },
   };

@@ -3,18 +3,18 @@ import { askScheduler } from "../../scheduler/control/ask-scheduler.js";
 import type { Agent } from "../../scheduler/agent.js";
 import type { Scheduler } from "../../scheduler/scheduler.js";
 import type { JobRecord } from "../../state/job-log/job-log.js";
-import { awaitJob, tellEnd } from "../await-job.js";
+import { awaitJob, tellEnd } from "../fleet/await-job.js";
 import { type Argument, type Call, type Command, flag } from "../command.js";
 import { refusedError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { findTarget } from "../find-target.js";
-import { type Fleet, type FleetSchedule, isRun, nameOf, readFleet, talkingLogger } from "../fleet.js";
-import type { SeenScheduler } from "../place/place.js";
+import { findTarget } from "../fleet/find-target.js";
+import { type Fleet, type FleetSchedule, isRun, nameOf, readFleet, talkingLogger } from "../fleet/fleet.js";
+import type { SeenScheduler } from "../location/state-location.js";
 import { Turning } from "../progress.js";
-import { noAnswerError, refusalInWords } from "../refusal-in-words.js";
+import { noAnswerError, refusalInWords } from "../format/refusal.js";
 import { processHost, type RunHost } from "../run/host.js";
 import { StopSignals } from "../run/stop-signals.js";
-import { oneLine } from "../text-width.js";
+import { oneLine } from "../format/text-width.js";
 
 const TARGET: Argument = {
   name: "agent/schedule",

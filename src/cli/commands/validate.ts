@@ -1,12 +1,12 @@
 /** `rota validate`: everything that is wrong with a configuration, or one line about what it has. */
 import { resolve } from "node:path";
 import type { Config } from "../../config/config.js";
-import { ConfigError } from "../../config/errors.js";
+import { ConfigError } from "../../scheduler/definition/errors.js";
 import type { Argument, Call, Command } from "../command.js";
-import { counted } from "../counted.js";
+import { counted } from "../format/counted.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { CONFIG_NAME, findConfig, noConfigError, readConfig } from "../locate.js";
-import { shownPath } from "../shown-path.js";
+import { CONFIG_NAME, findConfig, noConfigError, readConfig } from "../location/locate.js";
+import { shownPath } from "../format/shown-path.js";
 
 const FILE: Argument = {
   name: "file",

@@ -4,11 +4,11 @@ import { messageOf } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import { listNodes, type NodeRecord } from "../../state/postgres/node/list-nodes.js";
 import { SCHEMA_VERSION } from "../../state/postgres/schema/migrate.js";
-import { counted } from "../counted.js";
-import type { DatabasePlace, Reached } from "../place/database-place.js";
-import { leaseNowOf } from "../place/lease-now.js";
-import { oneLine } from "../text-width.js";
-import { relativeTime, shortDuration } from "../when.js";
+import { counted } from "../format/counted.js";
+import type { DatabasePlace, Reached } from "../location/database-location.js";
+import { leaseNowOf } from "../location/lease-now.js";
+import { oneLine } from "../format/text-width.js";
+import { relativeTime, shortDuration } from "../format/when.js";
 import {
   ASK_OWNER,
   judgeRights,

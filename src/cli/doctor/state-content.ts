@@ -6,11 +6,11 @@ import { isoTimeMs } from "../../iso-time.js";
 import type { Logger } from "../../logger.js";
 import { FileStore } from "../../state/file/file-store.js";
 import { unless } from "../../state/file/disk.js";
-import { counted } from "../counted.js";
+import { counted } from "../format/counted.js";
 import { JobFiles } from "../../state/file/jobs/job-files.js";
 import { type Owner, readOwner } from "../../state/file/lock/state-owner.js";
-import { oneLine } from "../text-width.js";
-import { relativeTime, shortDuration } from "../when.js";
+import { oneLine } from "../format/text-width.js";
+import { relativeTime, shortDuration } from "../format/when.js";
 import { failure, fine, type Finding, warning } from "./finding.js";
 import { bytesInWords } from "./state-directory.js";
 

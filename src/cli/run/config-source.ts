@@ -1,9 +1,9 @@
 /** Where a run's configuration comes from: read at the start, and again when a file changes or somebody asks for it. */
 import type { Clock } from "../../clock.js";
 import type { Config } from "../../config/config.js";
-import type { ConfigError } from "../../config/errors.js";
-import { type WatchDirectory, watchDirectory } from "../../config/directory-watch.js";
-import { type ConfigWatch, ConfigWatcher } from "../../config/watch-config.js";
+import type { ConfigError } from "../../scheduler/definition/errors.js";
+import { type WatchDirectory, watchDirectory } from "../../config/watch/directory-watch.js";
+import { type ConfigWatch, ConfigWatcher } from "../../config/watch/watch-config.js";
 import type { Logger } from "../../logger.js";
 import type { CliContext } from "../context.js";
 

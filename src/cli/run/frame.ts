@@ -3,7 +3,7 @@
  * that it shows at once. What scrolls by is written above them. Pure.
  */
 import { stripVTControlCharacters } from "node:util";
-import { textWidth } from "../text-width.js";
+import { textWidth } from "../format/text-width.js";
 
 export interface Frame {
   /** None as wide as the terminal. The cursor is at the end of the last. */

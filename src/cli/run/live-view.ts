@@ -1,11 +1,11 @@
 /** A run as it looks on a terminal: the view in place, and above it jobs that have ended and what there is to say. */
 import type { CliStream } from "../context.js";
 import { CheckLoop } from "../../scheduler/loop/wakeable-loop.js";
-import type { FleetSchedule } from "../fleet.js";
-import { shortZonedTime } from "../when.js";
-import type { FleetModel } from "./fleet-model.js";
+import type { FleetSchedule } from "../fleet/fleet.js";
+import { shortZonedTime } from "../format/when.js";
+import type { FleetModel } from "./run-model.js";
 import type { RunHost } from "./host.js";
-import type { News } from "./news.js";
+import type { News } from "./notice.js";
 import { lineText, NewsLines, talkLines, type Reporter, type ReporterParts, type Tone } from "./reporter.js";
 import { Screen } from "./screen.js";
 import { SPIN_MS, viewOf } from "./view.js";

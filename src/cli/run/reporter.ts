@@ -3,13 +3,13 @@ import type { Clock } from "../../clock.js";
 import type { Logger } from "../../logger.js";
 import type { AgentSchedule } from "../../scheduler/agent.js";
 import type { ScheduleKey } from "../../state/store.js";
-import { nameOf } from "../fleet.js";
+import { nameOf } from "../fleet/fleet.js";
 import type { Output } from "../output.js";
-import { oneLine } from "../text-width.js";
-import { zonedTime } from "../when.js";
-import type { News } from "./news.js";
-import { newsJson } from "./news-json.js";
-import { type NewsLine, newsLine } from "./news-line.js";
+import { oneLine } from "../format/text-width.js";
+import { zonedTime } from "../format/when.js";
+import type { News } from "./notice.js";
+import { newsJson } from "./notice-json.js";
+import { type NewsLine, newsLine } from "./notice-line.js";
 
 /** `news`: only for who wants to know; `trouble`: also for who wants to hear of nothing else. */
 export type Tone = "news" | "trouble";

@@ -2,19 +2,19 @@
  * The live view: a table of schedules with what runs, what comes next and how the last run ended, and a line of counts.
  * Pure: how it gets onto the terminal is screen.ts's matter.
  */
-import { spinnerFrame } from "../spinner.js";
+import { spinnerFrame } from "../format/spinner.js";
 import { stripVTControlCharacters } from "node:util";
 import { capacityOf } from "../../scheduler/agent.js";
 import { isoTimeMs } from "../../iso-time.js";
 import { STANDING_STYLES } from "../commands/list.js";
-import { type FleetSchedule, nameOf } from "../fleet.js";
-import { nextRunOf, standingOf, whyOf } from "../plan-in-words.js";
-import type { Paint, Style } from "../style.js";
-import { type Cell, type Column, tableLines } from "../table.js";
-import { cutToWidth, oneLine, textWidth } from "../text-width.js";
-import { relativeTime, shortDuration, zonedTime } from "../when.js";
-import type { FleetView } from "./fleet-model.js";
-import { counted } from "./run-in-words.js";
+import { type FleetSchedule, nameOf } from "../fleet/fleet.js";
+import { nextRunOf, standingOf, whyOf } from "../format/plan.js";
+import type { Paint, Style } from "../format/style.js";
+import { type Cell, type Column, tableLines } from "../format/table.js";
+import { cutToWidth, oneLine, textWidth } from "../format/text-width.js";
+import { relativeTime, shortDuration, zonedTime } from "../format/when.js";
+import type { FleetView } from "./run-model.js";
+import { counted } from "../format/run-messages.js";
 
 export interface ViewTime {
   readonly now: Date;

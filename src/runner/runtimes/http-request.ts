@@ -1,6 +1,7 @@
 /** What an `http` runtime is to ask: its configuration, checked, and the request that it makes of a job. Pure. */
 import { isFields } from "../../fields.js";
 import { quote } from "../../errors.js";
+import type { HttpRequest } from "../../http-exchange.js";
 import { invalidRuntime, refuseUnknownKeys, textAt, timeoutMs, valuesAt } from "../configuration.js";
 import type { RuntimeConfiguration, RuntimeJob } from "../runtime.js";
 import { escapeJson, fillJson, fillTemplate, templateValues } from "./template.js";
@@ -12,13 +13,6 @@ export interface HttpTarget {
   readonly body: unknown;
   readonly timeoutMs: number | undefined;
   readonly maxRedirects: number;
-}
-
-export interface HttpRequest {
-  readonly url: URL;
-  readonly method: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
 }
 
 const DEFAULT_MAX_REDIRECTS = 3;

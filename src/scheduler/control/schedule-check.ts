@@ -19,7 +19,7 @@ export function checkSchedule({ schedule, ...question }: ScheduleQuestion): Sche
   return skipReason === undefined ? { shouldTrigger: true } : { shouldTrigger: false, skipReason };
 }
 
-/** Whether the loop starts it; the others wait for a request or a message from outside. */
+/** Whether the loop starts it. Webhook and chat schedules wait for a request. */
 export function isAutomatic({ type }: Pick<Schedule, "type">): boolean {
   return type !== "webhook" && type !== "chat";
 }

@@ -14,7 +14,7 @@ import { isLocal } from "./local-disk.js";
 import { releaseLock, SignOfLife, sweepPrepared, takeLock } from "./lock/lock-directory.js";
 import { emptyDocument, type StateDocument } from "./yaml/state-document.js";
 import { readDocument } from "./yaml/read-document.js";
-import { Turns } from "../../async-lock.js";
+import { AsyncLock } from "../../async-lock.js";
 
 export interface StateFileOptions {
   readonly path: string;
@@ -61,7 +61,7 @@ export class StateFile {
   #isSwept = false;
   #hasLooked = false;
   /** Looking and changing never overlap. */
-  readonly #turns = new Turns();
+  readonly #turns = new AsyncLock();
   #looking: Promise<void> | undefined;
   #canGlance = false;
 

@@ -6,17 +6,15 @@ import { type Fields, isFields } from "../../fields.js";
 import { quote } from "../../errors.js";
 import { isoText, isoTimeMs, normalTime, plainTimeMs } from "../../iso-time.js";
 import { invalidState, StateError } from "../errors.js";
-import { PLAN_SOURCES } from "../schedule-state.js";
+import { JOB_END_STATUSES, JOB_TRIGGERS, PLAN_SOURCES } from "../schedule-state.js";
 import { isJobId } from "./job-id.js";
 import type {
   EndedJobRecord,
   JobEnd,
-  JobEndStatus,
   JobFilter,
   JobOutcomeRecord,
   JobRecord,
   JobStart,
-  JobTrigger,
   NewJob,
 } from "./job-log.js";
 
@@ -25,18 +23,6 @@ interface Rule<Value> {
   /** The value as records have it; `undefined` for what it cannot be. */
   read(given: unknown): Value | undefined;
 }
-
-const TRIGGERS: readonly JobTrigger[] = [
-  "interval",
-  "cron",
-  "once",
-  "event",
-  "webhook",
-  "chat",
-  "manual",
-  "workflow",
-];
-const END_STATUSES: readonly JobEndStatus[] = ["completed", "failed", "timeout", "cancelled", "interrupted"];
 
 const text: Rule<string> = {
   expected: "text",
@@ -63,10 +49,10 @@ const optional = <Value>(rule: Rule<Value>): Rule<Value | null> => ({
 
 const optionalText = optional(text);
 const optionalTime = optional(time);
-const triggerRule = oneOf(TRIGGERS);
+const triggerRule = oneOf(JOB_TRIGGERS);
 const sourceRule = oneOf(PLAN_SOURCES);
 const attemptRule = number("a whole number from 1", (given) => Number.isSafeInteger(given) && given >= 1);
-const endStatus = oneOf(END_STATUSES);
+const endStatus = oneOf(JOB_END_STATUSES);
 const duration = optional(number("a number from 0", (given) => given >= 0 && given < Infinity));
 const exitCode = optional(number("a whole number", Number.isSafeInteger));
 
@@ -221,6 +207,10 @@ export function jobRecord(start: JobStart, end: JobEnd | undefined): JobRecord {
     exit_code,
     response_body,
   };
+}
+
+export function isEnded(record: JobRecord): record is EndedJobRecord {
+  return record.status !== "running" && record.finished_at !== null;
 }
 
 /** The instant a caller named, or the clock's. */

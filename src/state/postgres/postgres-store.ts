@@ -11,7 +11,7 @@ import type { JobRecord } from "../job-log/job-log.js";
 import { leaseLength, longestHoldMs } from "../lease-length.js";
 import { OutsideListeners } from "../outside-listeners.js";
 import { SCHEDULE_KEYS, type ScheduleState } from "../schedule-state.js";
-import { ChangeOperation, checkedChange, decisionBy } from "../owner/operations.js";
+import { ChangeOperation, checkedChange, decisionBy } from "../operations.js";
 import type {
   Claim,
   ClaimRefusal,

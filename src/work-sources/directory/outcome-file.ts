@@ -1,5 +1,4 @@
 /** What came of an item, in a file beside it. It is safe on the disk before the item is moved, and gets its name after. */
-import { stringify } from "yaml";
 import { randomToken } from "../../random.js";
 import { closeQuietly, syncDirectory, unless } from "../../state/file/disk.js";
 import type { WorkOutcome } from "../work-source.js";
@@ -28,7 +27,7 @@ export async function writeOutcome(
     await attempt(hidden, "remove", unless(["ENOENT"], disk.unlink(hidden)));
   };
   try {
-    await attempt(hidden, "write", write(folder, hidden, textOf(outcome, finishedAt)));
+    await attempt(hidden, "write", write(folder, hidden, await textOf(outcome, finishedAt)));
   } catch (error) {
     await discard().catch(() => {});
     throw error;
@@ -47,7 +46,11 @@ export async function writeOutcome(
   };
 }
 
-function textOf({ outcome, summary, details, artifacts, error }: WorkOutcome, finishedAt: Date): string {
+async function textOf(
+  { outcome, summary, details, artifacts, error }: WorkOutcome,
+  finishedAt: Date,
+): Promise<string> {
+  const { stringify } = await import("yaml");
   return stringify({ outcome, summary, details, artifacts, error, finished_at: finishedAt.toISOString() });
 }
 

@@ -4,7 +4,7 @@ import type { FileHandle } from "node:fs/promises";
 import { messageOf } from "../../errors.js";
 import { closeQuietly, type Disk, errorCode } from "../../state/file/disk.js";
 import type { FieldsProblem } from "../item-fields.js";
-import { readItemText, type WrittenItem } from "./item-text.js";
+import type { WrittenItem } from "./item-text.js";
 
 const LARGEST_BYTES = 1_048_576;
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -26,6 +26,8 @@ export async function readItem(
     const problem = fileProblem(stats);
     if (problem !== undefined) return { problem };
     const text = await textOf(handle, stats.size);
+    // Loaded with the first item, because the YAML parser takes as long to load as the rest of Rota.
+    const { readItemText } = await import("./item-text.js");
     const item = typeof text === "string" ? readItemText(name, text) : text;
     return "problem" in item ? item : { ...item, modifiedAt: stats.mtime };
   } catch (error) {

@@ -9,7 +9,7 @@ import type { FieldsProblem } from "../item-fields.js";
 import { compareWork, type WorkRank } from "../work-order.js";
 import type { FetchOptions, WorkItem } from "../work-source.js";
 import { isIgnored, nameProblem } from "./claim-name.js";
-import type { Complaints } from "./complaints.js";
+import type { Complaints } from "./file-warnings.js";
 import { attempt } from "./disk-fault.js";
 import { fileProblem, readItem } from "./read-item.js";
 import type { Place, WorkFolder } from "./work-folder.js";

@@ -7,9 +7,9 @@ import type { Clock } from "../../clock.js";
 import { messageOf } from "../../errors.js";
 import { type Random, systemRandom } from "../../random.js";
 import { WorkSourceError } from "../errors.js";
-import { judge, sentAt } from "./answer-verdict.js";
+import { judge, sentAt } from "./response-verdict.js";
 import type { GitHubConfig } from "./github-config.js";
-import { exchange, type HttpAnswer, NoAnswerError } from "./http-exchange.js";
+import { type HttpResponse, NoResponseError, send } from "./github-exchange.js";
 
 export interface ApiRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
@@ -24,7 +24,7 @@ export interface ApiRequest {
   readonly isRepeatable?: boolean;
 }
 
-export interface ApiAnswer {
+export interface ApiResponse {
   readonly status: number;
   /** Parsed, and otherwise as it came. */
   readonly body: unknown;
@@ -59,7 +59,7 @@ export class GitHubApi {
     this.#random = random;
   }
 
-  async request(request: ApiRequest): Promise<ApiAnswer> {
+  async request(request: ApiRequest): Promise<ApiResponse> {
     const { expected = [], isRepeatable = true, signal } = request;
     let [breaks, limits, waitedMs] = [0, 0, 0];
     for (;;) {
@@ -67,7 +67,7 @@ export class GitHubApi {
       let trouble: string;
       let isLasting = false;
       try {
-        const answer = await this.#exchange(request);
+        const answer = await this.#send(request);
         const verdict = judge(answer, { config: this.#config, limits, now: this.#clock.now(), expected });
         if (verdict.kind === "fine") return this.#read(answer);
         if (verdict.kind === "refused") throw verdict.error;
@@ -78,7 +78,7 @@ export class GitHubApi {
         }
         trouble = verdict.what;
       } catch (error) {
-        if (!(error instanceof NoAnswerError)) throw error;
+        if (!(error instanceof NoResponseError)) throw error;
         trouble = messageOf(error);
         isLasting = error.isLasting;
       }
@@ -111,7 +111,7 @@ export class GitHubApi {
     return leftMs;
   }
 
-  async #exchange({ method, path, body, etag, signal }: ApiRequest): Promise<HttpAnswer> {
+  async #send({ method, path, body, etag, signal }: ApiRequest): Promise<HttpResponse> {
     const token = this.#token();
     const headers: Record<string, string> = {
       accept: "application/vnd.github+json",
@@ -123,13 +123,8 @@ export class GitHubApi {
     if (body !== undefined) headers["content-type"] = "application/json";
     if (etag !== undefined) headers["if-none-match"] = etag;
     const url = path instanceof URL ? path : new URL(`${this.#config.baseUrl}${path}`);
-    const answer = await exchange(this.#clock, {
-      method,
-      url,
-      headers,
-      body: body === undefined ? undefined : JSON.stringify(body),
-      signal,
-    });
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const answer = await send({ method, url, headers, body: text }, this.#clock, signal);
     // Whatever echoes the token, it goes no further. What is as short as a word is no token of GitHub's.
     if (token.length < SHORTEST_TOKEN) return answer;
     return { ...answer, text: answer.text.replaceAll(token, "***") };
@@ -148,7 +143,7 @@ export class GitHubApi {
     );
   }
 
-  #read(answer: HttpAnswer): ApiAnswer {
+  #read(answer: HttpResponse): ApiResponse {
     return {
       status: answer.status,
       body: answer.text === "" ? undefined : this.#parse(answer.text),

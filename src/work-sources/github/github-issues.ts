@@ -5,7 +5,7 @@
 import type { Logger } from "../../logger.js";
 import { BoundedCache } from "../../bounded-cache.js";
 import { WorkSourceError } from "../errors.js";
-import { type ApiAnswer, type ApiRequest, type GitHubApi, UnknownEffectError } from "./github-api.js";
+import { type ApiResponse, type ApiRequest, type GitHubApi, UnknownEffectError } from "./github-api.js";
 import type { GitHubConfig } from "./github-config.js";
 import { type Issue, type IssueComment, readComment, readIssue } from "./github-shapes.js";
 
@@ -36,7 +36,7 @@ export class GitHubIssues {
   readonly #config: GitHubConfig;
   readonly #logger: Logger;
   /** By address: GitHub does not count an answer of "not modified" against the rate limit. */
-  readonly #pages = new BoundedCache<string, ApiAnswer>(KEPT_PAGES);
+  readonly #pages = new BoundedCache<string, ApiResponse>(KEPT_PAGES);
   #hasWarned = false;
 
   constructor(api: GitHubApi, config: GitHubConfig, logger: Logger) {
@@ -56,7 +56,7 @@ export class GitHubIssues {
     });
     let path: string | URL | undefined = `${this.#repoPath}/issues?${query.toString()}`;
     for (let pages = 0; path !== undefined && pages < MOST_ISSUE_PAGES; pages++) {
-      const page: ApiAnswer = await this.#page(path, signal);
+      const page: ApiResponse = await this.#page(path, signal);
       yield this.#readAll(page.body, readIssue).filter(({ isPullRequest }) => !isPullRequest);
       path = page.next;
     }
@@ -83,7 +83,7 @@ export class GitHubIssues {
     const comments: IssueComment[] = [];
     let now: Date | undefined;
     for (let pages = 0; path !== undefined && pages < MOST_COMMENT_PAGES; pages++) {
-      const answer: ApiAnswer = await this.#api.request({ method: "GET", path, expected: MISSING, signal });
+      const answer: ApiResponse = await this.#api.request({ method: "GET", path, expected: MISSING, signal });
       if (MISSING.includes(answer.status)) return undefined;
       comments.push(...this.#readAll(answer.body, readComment));
       now = answer.sentAt;
@@ -155,7 +155,7 @@ export class GitHubIssues {
     await this.#api.request({ method: "PATCH", path: this.#path(number), body });
   }
 
-  async #page(path: string | URL, signal: AbortSignal | undefined): Promise<ApiAnswer> {
+  async #page(path: string | URL, signal: AbortSignal | undefined): Promise<ApiResponse> {
     const key = String(path);
     const kept = this.#pages.get(key);
     const answer = await this.#api.request({ method: "GET", path, etag: kept?.etag, signal });

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { getScheduleState } from "../../../../src/state/state-functions.js";
+import { getScheduleState } from "../../../../src/state/file/state-functions.js";
 import { around, expectHarmless, goodAgent, HEAD, type HostileFile, MIDDLE_LINE } from "./hostile-file.js";
 import { listening } from "../../listening.js";
 import { temporaryDirectory } from "../../temporary-directory.js";

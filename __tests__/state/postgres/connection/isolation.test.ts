@@ -1,7 +1,7 @@
 /** Sessions that begin at another isolation level than the statements count on. */
 import { Pool } from "pg";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { commandPool } from "../../../../src/cli/place/command-pool.js";
+import { commandPool } from "../../../../src/cli/location/command-pool.js";
 import type { PostgresPool } from "../../../../src/state/postgres/connection/database.js";
 import { PostgresStore } from "../../../../src/state/postgres/index.js";
 import { migrate } from "../../../../src/state/postgres/schema/migrate.js";

@@ -34,7 +34,10 @@ function startOf(record: EndedJobRecord): JobRecord {
   return { ...record, ...unknown, status: "running", finished_at: null };
 }
 
-const endOf = (claim: Claim, record: EndedJobRecord = recordOf(claim)): JobFinish & { record: EndedJobRecord } => ({
+const endOf = (
+  claim: Claim,
+  record: EndedJobRecord = recordOf(claim),
+): JobFinish & { record: EndedJobRecord } => ({
   claim,
   change: {},
   record,

@@ -76,6 +76,20 @@ export class JobArchive {
     return [...expired];
   }
 
+  /** Which of these days are past the limits, or would be if they still had a job. */
+  async expiredAmong(
+    asked: ReadonlySet<string>,
+    now: Date,
+    limits: RetentionLimits,
+  ): Promise<ReadonlySet<string>> {
+    if (asked.size === 0) return new Set();
+    const { days } = await this.#directory.list();
+    const tallies: DayTally[] = [];
+    for (const day of days) tallies.push(await this.#tally(day));
+    for (const day of asked) if (!days.includes(day)) tallies.push({ day, jobs: 1, open: 0 });
+    return new Set(expiredDays(tallies, now, limits).filter((day) => asked.has(day)));
+  }
+
   async #tally(day: string): Promise<DayTally> {
     const known = await this.#knownTally(day);
     if (known !== undefined) return known;

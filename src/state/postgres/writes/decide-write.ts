@@ -3,7 +3,7 @@
  * the states of thousands of jobs that end together would take much memory while the statement is under way.
  */
 import { randomToken } from "../../../random.js";
-import type { StateDraft } from "../../owner/operations.js";
+import type { StateDraft } from "../../operations.js";
 import type { ScheduleKey } from "../../store.js";
 import type { Database, Query } from "../connection/database.js";
 import type { JobRow } from "../jobs/job-rows.js";

@@ -6,7 +6,7 @@ import { completion, givenBack } from "../../claim-rules.js";
 import { idTakenError } from "../../job-log/job-id.js";
 import type { EndedJobRecord } from "../../job-log/job-log.js";
 import { supersededRecord } from "../../job-log/superseded-record.js";
-import type { StateDraft } from "../../owner/operations.js";
+import type { StateDraft } from "../../operations.js";
 import type { FinishResult, JobFinish } from "../../store.js";
 import { checkedPatch, requirePatch } from "../../validate-state.js";
 import { wholeState } from "../../whole-state.js";
@@ -91,7 +91,8 @@ export class JobFinisher {
     const late = new Map<number, JobRow>();
     for (const [index, { claim, record }] of ends.entries()) {
       const result = results[index];
-      if (result === RECORDED && refusedIds?.has(record?.id) === true) results[index] = taken(RECORDED, record);
+      if (result === RECORDED && refusedIds?.has(record?.id) === true)
+        results[index] = taken(RECORDED, record);
       // The write was carried out and its reply lost, or the claim ended before this write.
       const isLate = result === NOT_HELD || (result === RECORDED && refusedIds === undefined);
       if (isLate) {

@@ -4,7 +4,7 @@ import { applyPatch } from "../../apply-patch.js";
 import type { ScheduleFields } from "../../validate-state.js";
 import { ScheduleMap } from "../../schedule-map.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../schedule-state.js";
-import type { StateDraft } from "../../owner/operations.js";
+import type { StateDraft } from "../../operations.js";
 import type { OutsideChange, ScheduleKey } from "../../store.js";
 import { noRow, type StateRow } from "../rows/state-row.js";
 

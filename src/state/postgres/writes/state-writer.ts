@@ -8,7 +8,7 @@ import { BoundedCache } from "../../../bounded-cache.js";
 import { GroupCommit } from "../../../group-commit.js";
 import { ScheduleMap } from "../../schedule-map.js";
 import type { ScheduleKey } from "../../store.js";
-import { Turns } from "../../../async-lock.js";
+import { AsyncLock } from "../../../async-lock.js";
 import { StateError } from "../../errors.js";
 import { type Database, isConflict, isLostReply } from "../connection/database.js";
 import { type DecidedWrite, decideWrite, type StateTask } from "./decide-write.js";
@@ -58,7 +58,7 @@ interface UncertainWrite {
 
 export class StateWriter {
   readonly #options: StateWriterOptions;
-  readonly #turns = new Turns();
+  readonly #lock = new AsyncLock();
   /** Collects changes until its write begins. */
   #next: Batch | undefined;
   #changed: Promise<void> = Promise.resolve();
@@ -84,7 +84,7 @@ export class StateWriter {
     const isEnd = task.news === "none";
     if (isEnd && !this.#mayJoin(task)) {
       this.#next = undefined;
-      return this.#turns.share(() => this.#ends.add(task));
+      return this.#lock.share(() => this.#ends.add(task));
     }
     const listed = typeof task.news === "string" ? undefined : task.news;
     if (this.#next === undefined || this.#next.listed !== listed) this.#next = this.#begin(listed);
@@ -103,7 +103,7 @@ export class StateWriter {
 
   #begin(listed: Batch["listed"]): Batch {
     const tasks: StateTask[] = [];
-    const written = this.#turns.take(() => {
+    const written = this.#lock.take(() => {
       if (this.#next?.tasks === tasks) this.#next = undefined;
       return this.#write(tasks);
     });
@@ -118,7 +118,7 @@ export class StateWriter {
   /** Acts when all earlier changes are written, and before any later one is. */
   alone<Result>(act: () => Promise<Result>): Promise<Result> {
     this.#next = undefined;
-    return this.#turns.take(act);
+    return this.#lock.take(act);
   }
 
   /** Remembers rows, so that the next decision on them need not read them. */
@@ -213,7 +213,10 @@ export class StateWriter {
   }
 
   /** `undefined` when a row has changed since it was read, or the reply was lost. */
-  async #send({ statement, receipt, ended }: DecidedWrite, receipts: WriteReceipts): Promise<Fields | undefined> {
+  async #send(
+    { statement, receipt, ended }: DecidedWrite,
+    receipts: WriteReceipts,
+  ): Promise<Fields | undefined> {
     const { database, timeoutMs } = this.#options;
     receipts.note(receipt, ended);
     try {
@@ -250,7 +253,10 @@ export class StateWriter {
   /** The receipts that are in the database. */
   async #foundOf({ ids }: WriteReceipts): Promise<readonly string[]> {
     const { schema, query } = this.#options.database;
-    const found = await query({ text: `select id from ${schema}.receipts where id = any($1)`, values: [ids] });
+    const found = await query({
+      text: `select id from ${schema}.receipts where id = any($1)`,
+      values: [ids],
+    });
     return found.map(({ id }) => String(id));
   }
 }

@@ -1,0 +1,22 @@
+/** Which word is taken for another that was mistyped. */
+import { describe, expect, it } from "vitest";
+import { closest } from "../src/closest.js";
+
+const KNOWN = ["type", "interval", "min_interval", "max_interval", "prompt", "max_concurrent"];
+
+describe("a mistyped word", () => {
+  it.each([
+    ["a letter too many", "intervall", "interval"],
+    ["a letter too few", "promt", "prompt"],
+    ["another letter", "prompd", "prompt"],
+    ["two letters swapped", "tpye", "type"],
+    ["other capitals", "maxConcurrent", "max_concurrent"],
+    ["other dashes", "min-interval", "min_interval"],
+  ])("with %s, %s, stands for %s", (_, word, meant) => {
+    expect(closest(word, KNOWN)).toBe(meant);
+  });
+
+  it.each(["colour", "x", "", "__", "typo".repeat(40)])("such as %j stands for none", (word) => {
+    expect(closest(word, KNOWN)).toBeUndefined();
+  });
+});

@@ -1,0 +1,51 @@
+/** Which job a text names: an id, the end of one, or an agent or agent/schedule for its latest. */
+import { quote } from "../../errors.js";
+import { dayInJobId } from "../../state/job-log/job-id.js";
+import type { JobLog, JobRecord } from "../../state/job-log/job-log.js";
+import { notFoundError, usageError } from "../errors.js";
+import { unknown } from "./find-target.js";
+
+const SHORT_ID = /^[0-9a-z-]{2,}$/;
+const MOST_SHOWN = 5;
+
+/** Rejects with NOT_FOUND, or USAGE where a short form fits several. */
+export async function findJob(jobs: JobLog, text: string): Promise<JobRecord> {
+  if (dayInJobId(text) !== undefined) {
+    const record = await jobs.get(text);
+    if (record !== undefined) return record;
+    throw unknown("job", text, await recentIds(jobs));
+  }
+  const latest = await latestOf(jobs, text);
+  if (latest !== undefined) return latest;
+  const fitting = SHORT_ID.test(text) ? await endingWith(jobs, text) : [];
+  const [only, ...others] = fitting;
+  if (only !== undefined && others.length === 0) return only;
+  if (only !== undefined)
+    throw usageError(
+      `${quote(text)} is the end of several ids. Say which: ${fitting.map(({ id }) => id).join(", ")}`,
+    );
+  throw notFoundError(
+    `There is no job ${quote(text)}, and no job of an agent or agent/schedule of that name. \`rota jobs\` lists them`,
+  );
+}
+
+/** Names may have slashes themselves, so every way to take the text apart is tried. */
+async function latestOf(jobs: JobLog, text: string): Promise<JobRecord | undefined> {
+  const [ofAgent] = await jobs.list({ agent: text, limit: 1 });
+  if (ofAgent !== undefined) return ofAgent;
+  for (let slash = text.indexOf("/"); slash >= 0; slash = text.indexOf("/", slash + 1)) {
+    const filter = { agent: text.slice(0, slash), schedule: text.slice(slash + 1), limit: 1 };
+    const [latest] = await jobs.list(filter);
+    if (latest !== undefined) return latest;
+  }
+  return undefined;
+}
+
+async function endingWith(jobs: JobLog, text: string): Promise<readonly JobRecord[]> {
+  const all = await jobs.list({ limit: Infinity });
+  return all.filter(({ id }) => id.endsWith(text)).slice(0, MOST_SHOWN);
+}
+
+async function recentIds(jobs: JobLog): Promise<string[]> {
+  return (await jobs.list({ limit: MOST_SHOWN })).map(({ id }) => id);
+}
