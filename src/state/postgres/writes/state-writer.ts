@@ -72,7 +72,7 @@ export class StateWriter {
   readonly #known = new ScheduleMap<StateRow>();
   /** Writes that may or may not have been carried out, because their replies were lost. */
   readonly #uncertain = new Set<UncertainWrite>();
-  /** The tokens of claims that were ended here for their holders. */
+  /** The tokens of claims that were ended here for their holders, which may repeat the call. */
   readonly #ended = new BoundedCache<string, true>(MOST_ENDED);
 
   constructor(options: StateWriterOptions) {
@@ -194,22 +194,16 @@ export class StateWriter {
         if (reply?.["is_written"] === true) {
           const refused = refusedIds(reply);
           for (const { operation } of tasks) operation.noteWritten?.(refused);
-          this.note(kept);
-          this.#noteEnded(write.ended);
-          return;
+          return this.note(kept);
         }
         if (tries++ >= MOST_TRIES) throw tooOftenError(keys, tries - 1);
         // Rows before receipts: a write that is carried out in between has changed these rows, so that the next is refused.
         rows = await this.#readSurely(keys);
         const found = receipts.isUncertain ? await this.#foundOf(receipts) : [];
-        for (const receipt of found) this.#noteEnded(receipts.endedBy(receipt));
+        for (const receipt of found) this.noteEnded(receipts.endedBy(receipt));
         if (found.length > 0) return;
       }
     }
-  }
-
-  #noteEnded(tokens: readonly string[]): void {
-    for (const token of tokens) this.#ended.set(token, true);
   }
 
   /** `undefined` when a row has changed since it was read, or the reply was lost. */
@@ -229,9 +223,13 @@ export class StateWriter {
     }
   }
 
-  /** Whether this store has ended the claim for its holder, also by a write whose reply was lost. */
+  /** Whether this store has ended the claim for its holder: by a write whose reply was lost, or as `noteEnded` says. */
   wasEnded(token: string): boolean {
     return this.#ended.get(token) === true;
+  }
+
+  noteEnded(tokens: readonly string[]): void {
+    for (const token of tokens) this.#ended.set(token, true);
   }
 
   /** As `#read`; afterwards `wasEnded` knows the writes that these rows show, also those whose replies were lost. */
@@ -245,7 +243,7 @@ export class StateWriter {
     const nowMs = this.#options.monotonic();
     for (const uncertain of this.#uncertain) {
       const found = await this.#foundOf(uncertain.receipts);
-      for (const receipt of found) this.#noteEnded(uncertain.receipts.endedBy(receipt));
+      for (const receipt of found) this.noteEnded(uncertain.receipts.endedBy(receipt));
       if (found.length > 0 || nowMs >= uncertain.untilMs) this.#uncertain.delete(uncertain);
     }
   }
