@@ -57,10 +57,10 @@ export class StateMirror {
   readonly look = async (by: ProcessClock, sentMs: number): Promise<{ readonly hasClaimed: boolean }> => {
     const { observer, world } = this.#options;
     this.#lastSignMs.set(by, world.nowMs);
-    const states = await observer.define(EVERY_KEY);
+    const defined = await observer.define({ schedules: EVERY_KEY });
     let hasClaimed = false;
     for (const [index, mirrored] of this.#states.entries()) {
-      const after = states[index] ?? {};
+      const after = defined[index]?.state ?? {};
       const before = mirrored.state;
       if (isDeepStrictEqual(before, after)) continue;
       mirrored.state = after;

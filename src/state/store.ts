@@ -146,7 +146,7 @@ export interface DueSlots {
   /** Slots that came due and have to wait, each reported once. */
   readonly skipped: readonly SkippedSlot[];
   /**
-   * When the next slot comes due; a time in the past when the store can give more at once, `undefined` when nothing is
+   * When the next slot comes due; `new Date(0)` when the store can give more at once, `undefined` when nothing is
    * planned. Slots that wait for capacity, or for the caller's limit, do not count: the end of a job makes room.
    */
   readonly nextDueAt: Date | undefined;

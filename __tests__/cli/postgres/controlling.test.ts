@@ -92,7 +92,7 @@ describe("rota trigger on a database", () => {
     const scene = await DatabaseScene.made();
     const gone = scene.store();
     await gone.open();
-    await gone.define([{ agent: "reports", schedule: "hourly" }]);
+    await gone.define({ schedules: [{ agent: "reports", schedule: "hourly" }] });
     await gone.claim({ agent: "reports", schedule: "hourly" });
     await scene.clock.advance("1m");
     await scene.silence();

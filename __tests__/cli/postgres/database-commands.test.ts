@@ -51,7 +51,7 @@ describe("rota nodes", () => {
     await scene.silence();
     const here = scene.store({ nodeName: "here" });
     await here.open();
-    await here.define([{ agent: "reports", schedule: "hourly" }]);
+    await here.define({ schedules: [{ agent: "reports", schedule: "hourly" }] });
     await here.claim({ agent: "reports", schedule: "hourly" });
     expect(await scene.run("nodes")).toBe(0);
     expect(scene.lines[1]).toMatch(/^gone .* 0 +late$/);

@@ -42,10 +42,10 @@ describe("on a database", () => {
     await scene.state("reports/nightly", due);
     const [node, gone] = [scene.store({ nodeName: "one" }), scene.store({ nodeName: "gone" })];
     await gone.open();
-    await gone.define([{ agent: "reports", schedule: "hourly" }]);
+    await gone.define({ schedules: [{ agent: "reports", schedule: "hourly" }] });
     await scene.silence();
     await node.open();
-    await node.define([{ agent: "reports", schedule: "nightly" }]);
+    await node.define({ schedules: [{ agent: "reports", schedule: "nightly" }] });
     const nobody = "due, but no scheduler that runs knows it";
     expect(await scene.run("list", "reports", "--json")).toBe(0);
     const rows = scene.json as { schedule: string; why: string }[];

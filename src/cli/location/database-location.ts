@@ -189,12 +189,8 @@ export class DatabaseGuest extends DatabaseHome implements Guest {
 
 /** Claims whose lease has ended are still cleared away: one of them may keep it from what it is told to claim. */
 class ByHandStore extends PostgresStore {
-  override claimDue(): Promise<DueSlots> {
-    return super.claimDue(0);
-  }
-
-  override async nextDueAt(): Promise<undefined> {
-    return undefined;
+  override async claimDue(): Promise<DueSlots> {
+    return { ...(await super.claimDue(0)), nextDueAt: undefined };
   }
 }
 

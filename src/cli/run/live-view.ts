@@ -1,6 +1,6 @@
 /** A run as it looks on a terminal: the view in place, and above it jobs that have ended and what there is to say. */
 import type { CliStream } from "../context.js";
-import { CheckLoop } from "../../scheduler/loop/wakeable-loop.js";
+import { WakeableLoop } from "../../scheduler/loop/wakeable-loop.js";
 import type { FleetSchedule } from "../fleet/fleet.js";
 import { shortZonedTime } from "../format/when.js";
 import type { FleetModel } from "./run-model.js";
@@ -29,7 +29,7 @@ export class LiveView implements Reporter {
   readonly #parts: LiveParts;
   readonly #screen: Screen;
   readonly #lines: NewsLines;
-  readonly #loop: CheckLoop;
+  readonly #loop: WakeableLoop;
   readonly #stopListening: readonly (() => void)[];
   /** From when on it may be drawn again, and the store be read again, on the monotonic clock. */
   #drawFromMs = -Infinity;
@@ -42,7 +42,7 @@ export class LiveView implements Reporter {
     this.#parts = parts;
     this.#screen = new Screen(parts.stdout);
     this.#lines = new NewsLines(parts);
-    this.#loop = new CheckLoop(parts.clock, () => this.#pass());
+    this.#loop = new WakeableLoop(parts.clock, () => this.#pass());
     this.#stopListening = [
       parts.host.onResize(() => this.#loop.wake()),
       // However the process ends, its terminal has to be usable.

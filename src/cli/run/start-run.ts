@@ -44,7 +44,7 @@ export async function runFleet(call: Call, host: RunHost): Promise<ExitCode> {
     reader,
   });
   const scheduler = new Scheduler({ ...config, store: home.store, clock, logger });
-  const isShared = home.store.isShared === true;
+  const isShared = home.store.holdMs !== undefined;
   const run = new FleetRun(
     { clock, host, signal, settings, file, watch, scheduler, isShared, model, reader, reporter },
     config,

@@ -142,7 +142,7 @@ export class Pass {
     for (let asked = this.#ask(this.#room); ;) {
       const due = this.#withOrders(await asked.due);
       const { claims, skipped, nextDueAt } = due;
-      const next = this.#mayAskOn(due) ? this.#ask(this.#room - claims.length) : undefined;
+      const next = this.#mayAskOn(due, asked.at) ? this.#ask(this.#room - claims.length) : undefined;
       // Starting thousands of jobs takes as long as claiming them: the next claim is sent before.
       if (next !== undefined) await nextTurn();
       this.#jobs.start(claims, asked.askedMs, () => this.#isAccepting);
@@ -171,9 +171,8 @@ export class Pass {
   }
 
   /** Whether the pass goes on claiming: there is more, and nothing waits for the next pass. */
-  #mayAskOn({ claims, skipped, nextDueAt }: DueSlots): boolean {
-    if (claims.length === 0 || skipped.length > 0 || !isUntil(nextDueAt, this.#context.clock.now()))
-      return false;
+  #mayAskOn({ claims, skipped, nextDueAt }: DueSlots, askedAt: Date): boolean {
+    if (claims.length === 0 || skipped.length > 0 || !isUntil(nextDueAt, askedAt)) return false;
     if (!this.#isAccepting || this.#isBehind) return false;
     const isAsked = this.#nextRoster !== undefined || this.#outside.length > 0 || this.#triggerCount > 0;
     return !isAsked && !this.#planner.hasUnwritten;
