@@ -228,14 +228,14 @@ describe("the end of a claim with the record of its job", () => {
     });
   });
 
-  it("writes the record of a claim that was ended without one", async () => {
+  it("is superseded when the claim was ended without a record", async () => {
     const { node } = scene();
     const store = await node();
     const end = endOf(await claimed(store));
     await completeClaim(store, end.claim, {});
     expect(await store.jobs.get(end.claim.jobId)).toBeUndefined();
-    expect(await store.finishJobs([end])).toEqual([WRITTEN]);
-    expect(await store.jobs.get(end.claim.jobId)).toEqual(end.record);
+    expect(await store.finishJobs([end])).toEqual([{ claim: "superseded", record: "written" }]);
+    expect(await store.jobs.get(end.claim.jobId)).toMatchObject({ status: "interrupted" });
   });
 
   it("ends the claim and refuses the record when another job has the id", async () => {
