@@ -53,9 +53,9 @@ describe("the end of a claim whose answer is lost", () => {
       expect((await two.claimDue(10)).claims).toHaveLength(1);
       return lost();
     };
-    expect(await completeClaim(one, claim, { next_run_at: START, next_run_source: "baseline-interval" })).toBe(
-      true,
-    );
+    expect(
+      await completeClaim(one, claim, { next_run_at: START, next_run_source: "baseline-interval" }),
+    ).toBe(true);
   });
 });
 

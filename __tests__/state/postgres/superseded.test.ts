@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, inject, it } from "vitest";
-import type { Claim, JobEndStatus, NamedJob } from "../../../src/index.js";
+import type { Claim, JobEndStatus } from "../../../src/index.js";
 import { Children } from "../child.js";
 import { completeClaim, LEASE_MS, only, scene } from "./scene.js";
 
@@ -37,7 +37,7 @@ describe("a node that was stopped past its lease", () => {
     await child.line((line) => line === "finished interrupted");
     expect(await log.get(before?.id ?? "")).toMatchObject({
       status: "interrupted",
-      error: "superseded: another has taken over its slot, where this job ended as completed",
+      error: "superseded: another claim has taken its slot, where this job ended as completed",
       summary: "all done, too late",
       duration_ms: expect.any(Number) as number,
     });
@@ -46,46 +46,46 @@ describe("a node that was stopped past its lease", () => {
   });
 });
 
-describe("the end of a job whose slot another has taken", () => {
-  const job = { id: "job-2026-03-01-aaaaaa", agent: "a", trigger: "manual" } as const satisfies NamedJob;
-  const end = { id: job.id, status: "interrupted", error: "superseded: x", summary: "kept" } as const;
+describe("the end of a job that a node reports late", () => {
+  const job = { id: "job-2026-03-01-aaaaaa", agent: "a", trigger: "manual" } as const;
+  const end = { status: "interrupted", error: "superseded: x", summary: "kept" } as const;
 
   it("is added to a record that is still open", async () => {
     const { jobs } = await scene().node();
     await jobs.start(job);
-    expect(await jobs.finishAll([end])).toEqual([true]);
+    expect(await jobs.finish(job.id, end)).toBe(true);
     expect(await jobs.get(job.id)).toMatchObject({ error: "superseded: x", summary: "kept" });
   });
 
-  it("is added to a record that another has closed without having seen it, once", async () => {
+  it("replaces, once, the record of a node that took the job for interrupted", async () => {
     const { jobs } = await scene().node();
     await jobs.start(job);
     await jobs.presumeInterrupted([job.id], "not renewed");
-    expect(await jobs.finishAll([end])).toEqual([true]);
-    expect(await jobs.finishAll([{ ...end, summary: "again" }])).toEqual([false]);
+    expect(await jobs.finish(job.id, end)).toBe(true);
+    expect(await jobs.finish(job.id, { ...end, summary: "again" })).toBe(false);
     expect(await jobs.get(job.id)).toMatchObject({ error: "superseded: x", summary: "kept" });
   });
 
   it.each<JobEndStatus>(["completed", "failed", "timeout", "cancelled", "interrupted"])(
-    "changes nothing where somebody saw that it ended as %s",
+    "changes nothing when the record is final as %s",
     async (status) => {
       const { jobs } = await scene().node();
       await jobs.start(job);
       await jobs.finish(job.id, { status });
-      expect(await jobs.finishAll([end])).toEqual([false]);
+      expect(await jobs.finish(job.id, end)).toBe(false);
       expect(await jobs.get(job.id)).toMatchObject({ status, error: null, summary: null });
     },
   );
 
-  it("is nothing for a job that is unknown", async () => {
+  it("is refused for an unknown job", async () => {
     const { jobs } = await scene().node();
-    expect(await jobs.finishAll([end])).toEqual([false]);
+    expect(await jobs.finish(job.id, end)).toBe(false);
   });
 
-  it("is not taken away by who closes it without having seen it", async () => {
+  it("is not replaced by a node that takes the job for interrupted", async () => {
     const { jobs } = await scene().node();
     await jobs.start(job);
-    await jobs.finishAll([end]);
+    await jobs.finish(job.id, end);
     await jobs.presumeInterrupted([job.id], "not renewed");
     expect(await jobs.get(job.id)).toMatchObject({ error: "superseded: x" });
   });

@@ -2,7 +2,18 @@
 import { describe, expect, it } from "vitest";
 import type { Claim } from "../../../../src/index.js";
 import type { PostgresStore } from "../../../../src/state/postgres/index.js";
-import { completeClaim, endAll, key, names, only, planAll, releaseClaim, scene, START, withCapacity } from "../scene.js";
+import {
+  completeClaim,
+  endAll,
+  key,
+  names,
+  only,
+  planAll,
+  releaseClaim,
+  scene,
+  START,
+  withCapacity,
+} from "../scene.js";
 import { sharedPool } from "../schema.js";
 import { SteeredPool } from "../steered-pool.js";
 import { tableBreaches } from "../table-breaches.js";
@@ -80,7 +91,10 @@ async function act(store: PostgresStore, roll: (sides: number) => number, held: 
     }
     case 3:
     case 4:
-      await endAll(store, held.splice(0, 2).map((claim) => ({ claim, change: { next_run_at: at } })));
+      await endAll(
+        store,
+        held.splice(0, 2).map((claim) => ({ claim, change: { next_run_at: at } })),
+      );
       return;
     case 5: {
       const claim = held.pop();

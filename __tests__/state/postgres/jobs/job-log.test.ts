@@ -71,8 +71,8 @@ describe("the jobs of a PostgresJobLog", () => {
   it("go when they are too many, the oldest first, in as many batches as that takes", async () => {
     const { log } = opened({ maxJobs: 10 });
     const ids = Array.from({ length: 2_500 }, (_, i) => `job-2026-11-15-${String(i).padStart(6, "0")}`);
-    await log.startAll(ids.map((id) => Object.assign({ id }, job)));
-    await log.finishAll(ids.map((id) => ({ id, status: "completed" as const })));
+    await Promise.all(ids.map((id) => log.start({ id, ...job })));
+    await Promise.all(ids.map((id) => log.finish(id, { status: "completed" })));
     await log.removeOld();
     expect((await log.list()).map(({ id }) => id)).toEqual(ids.slice(-10).toReversed());
   });

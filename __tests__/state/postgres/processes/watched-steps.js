@@ -41,16 +41,7 @@ function watched(owner, name) {
 }
 
 export function watchedStore(store) {
-  for (const name of [
-    "open",
-    "define",
-    "updateAll",
-    "claimDue",
-    "renew",
-    "startJobs",
-    "finishJobs",
-    "close",
-  ])
+  for (const name of ["open", "define", "updateAll", "claimDue", "renew", "startJobs", "finishJobs", "close"])
     watched(store, name);
   return store;
 }

@@ -54,7 +54,7 @@ const endsOf = (claims: readonly Claim[]): { claim: Claim; change: ScheduleState
   claims.map((claim) => ({ claim, change: { last_error: `of ${claim.agent}` } }));
 
 /** A thousand at a time, as many calls. */
-function endAll(store: PostgresStore, claims: readonly Claim[]): Promise<readonly boolean[]>[] {
+function endInCalls(store: PostgresStore, claims: readonly Claim[]): Promise<readonly boolean[]>[] {
   const calls: Promise<readonly boolean[]>[] = [];
   for (let from = 0; from < claims.length; from += 1_000)
     calls.push(endAll(store, endsOf(claims.slice(from, from + 1_000))));
@@ -65,7 +65,7 @@ describe("the ends of thousands of claims", () => {
   it("are written in bounded writes, two at once, and each has its own outcome", async () => {
     const { store, claims, writes, letGo } = await crowd();
     letGo();
-    const areHeld = (await Promise.all(endAll(store, claims))).flat();
+    const areHeld = (await Promise.all(endInCalls(store, claims))).flat();
     expect(areHeld.filter(Boolean)).toHaveLength(MANY.length);
     expect(writes).toEqual({ most: 2, count: 4 });
     for (const name of [MANY[0], MANY[3_000], MANY.at(-1)]) {
@@ -79,7 +79,7 @@ describe("the ends of thousands of claims", () => {
 
   it("are all written before the store is closed, also those that wait for their turn", async () => {
     const { store, outsider, claims, letGo } = await crowd();
-    const ending = endAll(store, claims);
+    const ending = endInCalls(store, claims);
     const closing = store.close();
     // Time enough for whoever does not wait to ask the database, too.
     for (let question = 0; question < 100; question++) await outsider.read(key("agent-0/x"));
@@ -120,7 +120,7 @@ describe("the ends of thousands of claims", () => {
       };
     await Promise.all([
       store.update(claim, note("before")),
-      ...endAll(store, claims.slice(1)),
+      ...endInCalls(store, claims.slice(1)),
       completeClaim(store, claim, note("end")),
       store.update(claim, note("after")),
     ]);

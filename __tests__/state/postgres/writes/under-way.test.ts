@@ -204,7 +204,10 @@ describe("a plan that a node writes while it claims", () => {
       const answer = await carryOut();
       if (isClaim(query)) {
         pool.steer = (_, carry) => carry();
-        await completeClaim(one, claim, { next_run_at: dueAt.toISOString(), next_run_source: "baseline-interval" });
+        await completeClaim(one, claim, {
+          next_run_at: dueAt.toISOString(),
+          next_run_source: "baseline-interval",
+        });
       }
       return answer;
     };

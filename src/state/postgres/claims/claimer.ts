@@ -42,7 +42,7 @@ export class Claimer {
   readonly #options: ClaimerOptions;
   readonly #lease: string;
   /** Claims are made one at a time, beside writes: neither waits for the other. */
-  readonly #turns = new AsyncLock();
+  readonly #lock = new AsyncLock();
   readonly #deferred = new DeferredSlots();
   readonly #lost: LostReplies;
 
@@ -54,7 +54,7 @@ export class Claimer {
 
   /** Acts when no claim is being made, and before any later one. */
   alone<Result>(act: () => Promise<Result>): Promise<Result> {
-    return this.#turns.take(act);
+    return this.#lock.take(act);
   }
 
   claimDue(node: string, limit: number): Promise<ClaimedSlots> {

@@ -25,7 +25,7 @@ const LONGEST_PAUSE_MS = 1_000;
 export class ChangeFeed {
   readonly #options: ChangeFeedOptions;
   readonly #node: string;
-  readonly #turns = new AsyncLock();
+  readonly #lock = new AsyncLock();
   #client: PostgresClient | undefined;
   #isStopped = false;
   #pauseMs = SHORTEST_PAUSE_MS;
@@ -49,7 +49,7 @@ export class ChangeFeed {
     this.#isStopped = true;
     this.#callOff();
     this.#drop(this.#client);
-    await this.#turns.take(async () => {});
+    await this.#lock.take(async () => {});
   }
 
   /** To be told of the latest change there is, whenever that is heard: notifications may be lost. */
@@ -102,7 +102,7 @@ export class ChangeFeed {
   }
 
   #look(): void {
-    void this.#turns.take(async () => {
+    void this.#lock.take(async () => {
       if (this.#isStopped) return;
       try {
         await this.#tellNew();

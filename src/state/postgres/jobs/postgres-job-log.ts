@@ -87,8 +87,8 @@ export class PostgresJobLog implements JobLog {
   readonly #closings: GroupCommit<Closing>;
   /** When `start` opened a record, on the monotonic clock, for its duration. */
   readonly #startedMs = new Map<string, number>();
-  /** The jobs that `open` was called for and that have not ended, each with its write. */
-  readonly #opened = new Map<string, Promise<unknown>>();
+  /** The jobs that `open` was called for and that have not ended, each with its write while that is under way. */
+  readonly #opened = new Map<string, Promise<unknown> | undefined>();
   readonly #outputs = new Map<string, CappedOutput>();
   /** Outputs that may have been opened although the reply was lost. */
   readonly #unconfirmedOutputs = new Set<string>();
@@ -135,16 +135,21 @@ export class PostgresJobLog implements JobLog {
     }
     const written = this.#insert(rows);
     for (const { id } of rows) this.#opened.set(id, written);
-    await written;
+    try {
+      await written;
+    } finally {
+      for (const { id } of rows) if (this.#opened.get(id) === written) this.#opened.set(id, undefined);
+    }
     if (failure !== undefined) throw failure.error;
   }
 
-  /** Resolves when `open` has ended for those of the jobs that it was called for, successfully or not. */
-  async whenOpened(ids: Iterable<string>): Promise<void> {
-    if (this.#opened.size === 0) return;
+  /** Resolves when `open` has ended for all of the jobs, successfully or not; `undefined` when it has. */
+  whenOpened(ids: Iterable<string>): Promise<unknown> | undefined {
+    if (this.#opened.size === 0) return undefined;
     const writes = new Set<Promise<unknown> | undefined>();
     for (const id of ids) writes.add(this.#opened.get(id));
-    await Promise.allSettled(writes);
+    writes.delete(undefined);
+    return writes.size === 0 ? undefined : Promise.allSettled(writes);
   }
 
   /** The row of a record. Throws a StateError with code INVALID_STATE for a record that can never be written. */

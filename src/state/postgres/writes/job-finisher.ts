@@ -82,25 +82,34 @@ export class JobFinisher {
   async finish(given: readonly JobFinish[]): Promise<readonly FinishResult[]> {
     const ends = given.map(withOwnPatch);
     const ids = ends.map(({ claim }) => claim.jobId);
-    await this.#jobs.whenOpened(ids);
+    const opening = this.#jobs.whenOpened(ids);
+    // Without an await where possible: the change keeps its place among those of the same caller.
+    if (opening !== undefined) await opening;
     const operation = new FinishOperation(ends, (record) => this.#jobs.rowOf(record));
     await this.#writer.commit({ keys: ends.map(({ claim }) => claim), operation, news: "none" });
     const { results, refusedIds } = operation;
     const late = new Map<number, JobRow>();
+    const withRecord: string[] = [];
     for (const [index, { claim, record }] of ends.entries()) {
       const result = results[index];
-      if (result === RECORDED && refusedIds?.has(record?.id) === true) results[index] = taken(RECORDED, record);
+      if (result?.claim === "ended" && record !== undefined) withRecord.push(claim.token);
+      if (result === RECORDED && refusedIds?.has(record?.id) === true)
+        results[index] = { claim: "ended", record: "failed", error: idTakenError(record?.id ?? "", 1) };
+    }
+    // A finish with a record may be repeated until the record is written.
+    this.#writer.noteEnded(withRecord);
+    for (const [index, { claim, record }] of ends.entries()) {
+      const result = results[index];
       // The write was carried out and its reply lost, or the claim ended before this write.
       const isLate = result === NOT_HELD || (result === RECORDED && refusedIds === undefined);
-      if (isLate) {
-        const isEnded = result === RECORDED || this.#writer.wasEnded(claim.token);
-        results[index] = isEnded ? ENDED : NOT_HELD;
-        try {
-          if (record !== undefined)
-            late.set(index, this.#jobs.rowOf(isEnded ? record : supersededRecord(record)));
-        } catch (error) {
-          results[index] = { claim: isEnded ? "ended" : "superseded", record: "failed", error };
-        }
+      if (!isLate) continue;
+      const isEnded = result === RECORDED || this.#writer.wasEnded(claim.token);
+      results[index] = isEnded ? ENDED : NOT_HELD;
+      try {
+        if (record !== undefined)
+          late.set(index, this.#jobs.rowOf(isEnded ? record : supersededRecord(record)));
+      } catch (error) {
+        results[index] = { claim: isEnded ? "ended" : "superseded", record: "failed", error };
       }
     }
     if (late.size > 0) await this.#recordLate(late, results);
@@ -121,10 +130,6 @@ export class JobFinisher {
     for (const [index, row] of rows)
       results[index] = { claim: results[index]?.claim ?? "superseded", ...outcome(row) };
   }
-}
-
-function taken({ claim }: FinishResult, record: EndedJobRecord | undefined): FinishResult {
-  return { claim, record: "failed", error: idTakenError(record?.id ?? "", 1) };
 }
 
 /** A finish whose patch is a copy: the caller may change its own while the finish waits for its write. */

@@ -58,7 +58,7 @@ interface UncertainWrite {
 
 export class StateWriter {
   readonly #options: StateWriterOptions;
-  readonly #turns = new AsyncLock();
+  readonly #lock = new AsyncLock();
   /** Collects changes until its write begins. */
   #next: Batch | undefined;
   #changed: Promise<void> = Promise.resolve();
@@ -72,7 +72,7 @@ export class StateWriter {
   readonly #known = new ScheduleMap<StateRow>();
   /** Writes that may or may not have been carried out, because their replies were lost. */
   readonly #uncertain = new Set<UncertainWrite>();
-  /** The tokens of claims that were ended here for their holders. */
+  /** The tokens of claims that were ended here for their holders, which may repeat the call. */
   readonly #ended = new BoundedCache<string, true>(MOST_ENDED);
 
   constructor(options: StateWriterOptions) {
@@ -84,7 +84,7 @@ export class StateWriter {
     const isEnd = task.news === "none";
     if (isEnd && !this.#mayJoin(task)) {
       this.#next = undefined;
-      return this.#turns.share(() => this.#ends.add(task));
+      return this.#lock.share(() => this.#ends.add(task));
     }
     const listed = typeof task.news === "string" ? undefined : task.news;
     if (this.#next === undefined || this.#next.listed !== listed) this.#next = this.#begin(listed);
@@ -103,7 +103,7 @@ export class StateWriter {
 
   #begin(listed: Batch["listed"]): Batch {
     const tasks: StateTask[] = [];
-    const written = this.#turns.take(() => {
+    const written = this.#lock.take(() => {
       if (this.#next?.tasks === tasks) this.#next = undefined;
       return this.#write(tasks);
     });
@@ -118,7 +118,7 @@ export class StateWriter {
   /** Acts when all earlier changes are written, and before any later one is. */
   alone<Result>(act: () => Promise<Result>): Promise<Result> {
     this.#next = undefined;
-    return this.#turns.take(act);
+    return this.#lock.take(act);
   }
 
   /** Remembers rows, so that the next decision on them need not read them. */
@@ -194,26 +194,23 @@ export class StateWriter {
         if (reply?.["is_written"] === true) {
           const refused = refusedIds(reply);
           for (const { operation } of tasks) operation.noteWritten?.(refused);
-          this.note(kept);
-          this.#noteEnded(write.ended);
-          return;
+          return this.note(kept);
         }
         if (tries++ >= MOST_TRIES) throw tooOftenError(keys, tries - 1);
         // Rows before receipts: a write that is carried out in between has changed these rows, so that the next is refused.
         rows = await this.#readSurely(keys);
         const found = receipts.isUncertain ? await this.#foundOf(receipts) : [];
-        for (const receipt of found) this.#noteEnded(receipts.endedBy(receipt));
+        for (const receipt of found) this.noteEnded(receipts.endedBy(receipt));
         if (found.length > 0) return;
       }
     }
   }
 
-  #noteEnded(tokens: readonly string[]): void {
-    for (const token of tokens) this.#ended.set(token, true);
-  }
-
   /** `undefined` when a row has changed since it was read, or the reply was lost. */
-  async #send({ statement, receipt, ended }: DecidedWrite, receipts: WriteReceipts): Promise<Fields | undefined> {
+  async #send(
+    { statement, receipt, ended }: DecidedWrite,
+    receipts: WriteReceipts,
+  ): Promise<Fields | undefined> {
     const { database, timeoutMs } = this.#options;
     receipts.note(receipt, ended);
     try {
@@ -226,9 +223,13 @@ export class StateWriter {
     }
   }
 
-  /** Whether this store has ended the claim for its holder, also by a write whose reply was lost. */
+  /** Whether this store has ended the claim for its holder: by a write whose reply was lost, or as `noteEnded` says. */
   wasEnded(token: string): boolean {
     return this.#ended.get(token) === true;
+  }
+
+  noteEnded(tokens: readonly string[]): void {
+    for (const token of tokens) this.#ended.set(token, true);
   }
 
   /** As `#read`; afterwards `wasEnded` knows the writes that these rows show, also those whose replies were lost. */
@@ -242,7 +243,7 @@ export class StateWriter {
     const nowMs = this.#options.monotonic();
     for (const uncertain of this.#uncertain) {
       const found = await this.#foundOf(uncertain.receipts);
-      for (const receipt of found) this.#noteEnded(uncertain.receipts.endedBy(receipt));
+      for (const receipt of found) this.noteEnded(uncertain.receipts.endedBy(receipt));
       if (found.length > 0 || nowMs >= uncertain.untilMs) this.#uncertain.delete(uncertain);
     }
   }
@@ -250,7 +251,10 @@ export class StateWriter {
   /** The receipts that are in the database. */
   async #foundOf({ ids }: WriteReceipts): Promise<readonly string[]> {
     const { schema, query } = this.#options.database;
-    const found = await query({ text: `select id from ${schema}.receipts where id = any($1)`, values: [ids] });
+    const found = await query({
+      text: `select id from ${schema}.receipts where id = any($1)`,
+      values: [ids],
+    });
     return found.map(({ id }) => String(id));
   }
 }
