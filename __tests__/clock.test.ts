@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { wakeAfter } from "../src/clock.js";
+import { wakeAfter, withTimeout } from "../src/clock.js";
 import { type Clock, FakeClock, systemClock } from "../src/index.js";
 
 describe("systemClock", () => {
@@ -167,6 +167,35 @@ describe("waking by systemClock", () => {
 
   it("throws for what is no number", () => {
     expect(() => wakeAfter(systemClock, Number.NaN, () => {})).toThrow(RangeError);
+  });
+});
+
+describe("withTimeout", () => {
+  it.each([
+    ["resolves", async () => "done", { status: "fulfilled", value: "done" }],
+    ["rejects", () => Promise.reject(new Error("boom")), { status: "rejected", reason: new Error("boom") }],
+  ])("settles as a promise that %s in time, and leaves no timer", async (_, call, expected) => {
+    const clock = new FakeClock();
+    const [settled] = await Promise.allSettled([withTimeout(clock, 1_000, call(), () => "late")]);
+    expect(settled).toEqual(expected);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it("resolves with what onTimeout returns, and ignores a later rejection", async () => {
+    const clock = new FakeClock();
+    const slow = clock.sleep(2_000).then(() => Promise.reject(new Error("too late")));
+    const limited = withTimeout(clock, 1_000, slow, () => `late at ${clock.time()}`);
+    await clock.advance("3s");
+    expect(await limited).toBe("late at 00:00:01");
+  });
+
+  it("rejects with what onTimeout throws", async () => {
+    const clock = new FakeClock();
+    const limited = withTimeout(clock, 1_000, new Promise(() => {}), () => {
+      throw new Error("no reply");
+    });
+    const [settled] = await Promise.allSettled([limited, clock.advance("1s")]);
+    expect(settled).toEqual({ status: "rejected", reason: new Error("no reply") });
   });
 });
 

@@ -36,6 +36,24 @@ export function wakeAfter(clock: Clock, ms: number, wake: () => void): () => voi
   return () => calledOff.abort();
 }
 
+/** Settles as `promise` does, or as `onTimeout` when that takes longer than `ms`; what `promise` does later is ignored. */
+export async function withTimeout<Value, Late>(
+  clock: Clock,
+  ms: number,
+  promise: PromiseLike<Value>,
+  onTimeout: () => Late,
+): Promise<Value | Late> {
+  let cancelTimer: (() => void) | undefined;
+  const timeUp = new Promise<void>((resolve) => {
+    cancelTimer = wakeAfter(clock, ms, resolve);
+  });
+  try {
+    return await Promise.race([promise, timeUp.then(onTimeout)]);
+  } finally {
+    cancelTimer?.();
+  }
+}
+
 /** A longer delay makes `setTimeout` fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 

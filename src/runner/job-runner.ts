@@ -8,7 +8,7 @@ import type { JobOutput } from "../state/job-log/job-log.js";
 import { timeoutMs } from "./configuration.js";
 import { JobContext, type JobRequest } from "./job-context.js";
 import { type JobLimits, type LimitedRun, runWithin } from "./job-limits.js";
-import type { OutputPlace } from "./output/output-writer.js";
+import type { OutputOptions } from "./output/output-writer.js";
 import { isPromiseLike } from "./promise-like.js";
 import { RuntimeRegistry } from "./registry.js";
 import { checkedResult, type RunnerResult, runnerResult, thrownResult, timeoutStop } from "./result.js";
@@ -45,7 +45,7 @@ export class JobRunner {
   readonly #runtimes: RuntimeRegistry;
   readonly #context: RuntimeContext;
   readonly #cancelGraceMs: number;
-  readonly #place: OutputPlace;
+  readonly #output: OutputOptions;
   /** One for each agent, so that an agent's configuration is checked once. */
   readonly #made = new WeakMap<object, Runtime>();
   #runningCount = 0;
@@ -59,7 +59,7 @@ export class JobRunner {
     this.#runtimes = options.runtimes ?? new RuntimeRegistry();
     this.#context = { clock, logger, graceMs, sdkQuery };
     const openOutput = async (jobId: string): Promise<JobOutput> => options.openOutput(jobId);
-    this.#place = { clock, logger, outputTimeoutMs, openOutput };
+    this.#output = { clock, logger, outputTimeoutMs, openOutput };
   }
 
   /** How many jobs are running, not counting abandoned ones. */
@@ -86,7 +86,7 @@ export class JobRunner {
     try {
       limitMs = timeoutMs(request.timeout ?? agent.timeout, `agent ${agent.name}`);
       runtime = this.#runtimeOf(agent);
-      const options = { place: this.#place, runtime, hasTimeout: limitMs !== undefined };
+      const options = { output: this.#output, runtime, hasTimeout: limitMs !== undefined };
       job = new JobContext(request, options, prompt, workItem);
       const returned = runtime.run(job);
       // A job that has ended needs neither a timer nor a signal.

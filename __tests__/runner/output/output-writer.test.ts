@@ -46,7 +46,7 @@ describe("an output", () => {
     const { result, record } = await scene.run({ run }, {}, "5s");
     expect(result).toMatchObject({ status: "completed", durationMs: 0 });
     expect(record).toMatchObject({ status: "completed", finished_at: "2026-01-01T00:00:05.000Z" });
-    expect(scene.lines).toEqual([`Could not keep the output of ${result.jobId}: no answer in 5000 ms`]);
+    expect(scene.lines).toEqual([`Could not keep the output of ${result.jobId}: no reply in 5000 ms`]);
     expect(scene.clock.sleeping).toBe(0);
   });
 

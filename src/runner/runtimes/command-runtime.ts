@@ -4,9 +4,8 @@
  */
 import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import { wakeAfter } from "../../clock.js";
+import { wakeAfter, withTimeout } from "../../clock.js";
 import { messageOf, quote } from "../../errors.js";
-import { ChunkRelease } from "../output/chunk-release.js";
 import { environmentOf, namedOnly, passed } from "./command-environment.js";
 import { invalidRuntime, refuseUnknownKeys, textAt, textsAt, valuesAt } from "../configuration.js";
 import { LastLine } from "../output/last-line.js";
@@ -87,7 +86,7 @@ async function runCommand(
   try {
     const input = command.hasInput ? feed(group, job.prompt) : undefined;
     const exit = await group.exited;
-    await within(DRAIN_MS, reading, context);
+    await withTimeout(context.clock, DRAIN_MS, reading, () => {});
     return exitResult(exit, { summary: last.text, isAborted: signal.aborted, inputError: input?.error });
   } catch (error) {
     return failure(whyNotStarted(error, command));
@@ -145,28 +144,11 @@ function feed({ process: { stdin } }: ProcessGroup, prompt: string): { readonly 
 /** Reads no faster than it is kept, which copies what it is given. */
 async function readAll(stream: Readable | null, keep: (bytes: Buffer) => Promise<void>): Promise<void> {
   if (stream === null) return;
-  const release = new ChunkRelease();
   try {
-    for await (const bytes of stream) {
-      if (!Buffer.isBuffer(bytes)) continue;
-      const keeping = keep(bytes);
-      release.free(bytes);
-      await keeping;
-    }
+    for await (const bytes of stream) if (Buffer.isBuffer(bytes)) await keep(bytes);
   } catch {
     // It was let go of before its end.
   }
-}
-
-function within(ms: number, promise: Promise<unknown>, { clock }: RuntimeContext): Promise<void> {
-  return new Promise((resolve) => {
-    const callOff = wakeAfter(clock, ms, resolve);
-    const end = (): void => {
-      callOff();
-      resolve();
-    };
-    promise.then(end, end);
-  });
 }
 
 async function isDirectory(path: string): Promise<boolean> {
