@@ -7,7 +7,7 @@ import { messageOf } from "../errors.js";
 import { guarded, type Logger, processLogger } from "../logger.js";
 import type { JobRecord, JobTrigger, NewJob } from "../state/job-log/job-log.js";
 import { RunnerError } from "./errors.js";
-import { GuestStores } from "./guest-stores.js";
+import { GuestStores } from "../state/file/shared-stores.js";
 import { JobRecording, type JobStore } from "./job-recording.js";
 import { JobRunner, type JobRunnerOptions } from "./job-runner.js";
 import { notRun, type RunnerResult } from "./result.js";

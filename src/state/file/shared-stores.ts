@@ -1,10 +1,10 @@
 /** Stores on state directories that belong to others: shared while somebody uses them, and let go of afterwards. */
 import { resolve } from "node:path";
-import type { Clock } from "../clock.js";
-import { messageOf } from "../errors.js";
-import type { Logger } from "../logger.js";
-import { FileStore } from "../state/file/file-store.js";
-import { inTime } from "./time-limit.js";
+import type { Clock } from "../../clock.js";
+import { messageOf } from "../../errors.js";
+import type { Logger } from "../../logger.js";
+import { FileStore } from "./file-store.js";
+import { inTime } from "../../runner/time-limit.js";
 
 interface Guest {
   readonly store: FileStore;

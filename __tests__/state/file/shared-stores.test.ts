@@ -1,10 +1,10 @@
 /** A directory that belongs to another is used for as long as somebody needs it, and not longer. */
 import { describe, expect, it } from "vitest";
-import { FakeClock } from "../../src/clock.js";
-import { GuestStores } from "../../src/runner/guest-stores.js";
-import type { FileStore } from "../../src/state/file/file-store.js";
-import { stateDirectory } from "../state/temporary-directory.js";
-import { loggerInto, settleable } from "./scene.js";
+import { FakeClock } from "../../../src/clock.js";
+import { GuestStores } from "../../../src/state/file/shared-stores.js";
+import type { FileStore } from "../../../src/state/file/file-store.js";
+import { stateDirectory } from "../temporary-directory.js";
+import { loggerInto, settleable } from "../../runner/scene.js";
 
 const job = { agent: "worker", trigger: "manual" } as const;
 
