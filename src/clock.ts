@@ -2,7 +2,7 @@
  * The Clock port, and the only module that reads real time or sets a timer.
  * `systemClock` is the machine's time; `FakeClock` is time that moves only when a test moves it.
  */
-import { durationMs } from "./duration.js";
+import { type Duration, durationMs } from "./duration.js";
 import { quote } from "./errors.js";
 
 export interface Clock {
@@ -108,8 +108,6 @@ function abortable(signal: AbortSignal | undefined, begin: (wake: () => void) =>
   });
 }
 
-/** Milliseconds, or text such as `"31m"`; a leading minus is for jumps only. */
-export type Duration = number | string;
 /** A `Date`, an ISO time, or milliseconds since 1970. */
 export type Instant = Date | string | number;
 

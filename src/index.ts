@@ -1,5 +1,6 @@
 /** Rota's public surface, name by name. */
-export { type Clock, type Duration, FakeClock, type Instant, systemClock } from "./clock.js";
+export { type Clock, FakeClock, type Instant, systemClock } from "./clock.js";
+export type { Duration } from "./duration.js";
 export { RotaError, type RotaErrorOptions } from "./errors.js";
 export type { Logger } from "./logger.js";
 export { type Random, seededRandom, systemRandom } from "./random.js";

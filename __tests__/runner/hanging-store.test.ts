@@ -89,7 +89,7 @@ describe("a store that does not close a record", () => {
     expect(result).toMatchObject({ success: true, status: "completed", summary: "done" });
     expect(tries).toBe(1);
     expect(scene.lines).toEqual([
-      `Could not record the end of ${result.jobId}: the store gave no answer in 30000 ms.`,
+      `Could not record the end of ${result.jobId}: the store did not reply in 30000 ms.`,
     ]);
     expect(scene.executor.runningCount).toBe(0);
     expect(scene.clock.sleeping).toBe(0);

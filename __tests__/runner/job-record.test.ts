@@ -39,11 +39,11 @@ describe("the record of a job", () => {
     expect(tries).toBe(3);
   });
 
-  it("has nowhere to be without a store or a directory", async () => {
+  it("is refused without a store or a state directory", async () => {
     const result = await new JobExecutor().execute({ agent: { name: "a", run: () => "done" }, prompt: "" });
     expect(result).toMatchObject({
       success: false,
-      error: expect.stringContaining("give a store or a stateDir"),
+      error: "No store configured: pass `store` or `stateDir`.",
     });
   });
 

@@ -3,9 +3,11 @@
  * job-executor.ts or the scheduler writes the job's record.
  */
 import { type Clock, systemClock } from "../clock.js";
+import { type Duration, readDuration } from "../duration.js";
 import { guarded, type Logger, processLogger } from "../logger.js";
 import type { JobOutput } from "../state/job-log/job-log.js";
 import { timeoutMs } from "./configuration.js";
+import { invalidArgument } from "./errors.js";
 import { JobContext, type JobRequest } from "./job-context.js";
 import { type JobLimits, type LimitedRun, runWithin } from "./job-limits.js";
 import type { OutputOptions } from "./output/output-writer.js";
@@ -15,25 +17,26 @@ import { checkedResult, type RunnerResult, runnerResult, thrownResult, timeoutSt
 import type { RunnableAgent, Runtime, RuntimeContext, SdkQuery } from "./runtime.js";
 
 export interface JobRunnerOptions {
-  /** @default the system's */
+  /** @default systemClock */
   readonly clock?: Clock | undefined;
   /** @default Node's process warnings */
   readonly logger?: Logger | undefined;
-  /** @default a registry of the four that Rota has */
+  /** @default a registry of function, command, http and messages */
   readonly runtimes?: RuntimeRegistry | undefined;
   readonly sdkQuery?: SdkQuery | undefined;
   /**
-   * How long a job has to end after it was told to, in milliseconds; then it is given up. `Infinity`: never.
+   * How long a job may take to end after the runner told it to: milliseconds, or text such as "30s". Then the runner
+   * abandons the job. `Infinity`: the runner waits without end.
    * @default 10_000
    */
-  readonly graceMs?: number | undefined;
-  /** The same, for one that was cancelled. @default graceMs */
-  readonly cancelGraceMs?: number | undefined;
+  readonly graceMs?: Duration | undefined;
+  /** The same for a cancelled job. @default graceMs */
+  readonly cancelGraceMs?: Duration | undefined;
   /**
-   * How long its output may keep a job from ending, in milliseconds.
+   * How long writing the output may keep a job from ending: milliseconds, or text such as "30s".
    * @default 5_000
    */
-  readonly outputTimeoutMs?: number | undefined;
+  readonly outputTimeoutMs?: Duration | undefined;
   /** Opens a job's output, when the job first writes to it. */
   openOutput(jobId: string): Promise<JobOutput>;
 }
@@ -52,10 +55,11 @@ export class JobRunner {
   #abandonedCount = 0;
 
   constructor(options: JobRunnerOptions) {
-    const { clock = systemClock, graceMs = DEFAULT_GRACE_MS, sdkQuery } = options;
-    this.#cancelGraceMs = options.cancelGraceMs ?? graceMs;
+    const { clock = systemClock, sdkQuery } = options;
+    const graceMs = optionMs(options.graceMs ?? DEFAULT_GRACE_MS, "graceMs");
+    this.#cancelGraceMs = optionMs(options.cancelGraceMs ?? graceMs, "cancelGraceMs");
     const logger = guarded(options.logger ?? processLogger);
-    const { outputTimeoutMs = DEFAULT_OUTPUT_TIMEOUT_MS } = options;
+    const outputTimeoutMs = optionMs(options.outputTimeoutMs ?? DEFAULT_OUTPUT_TIMEOUT_MS, "outputTimeoutMs");
     this.#runtimes = options.runtimes ?? new RuntimeRegistry();
     this.#context = { clock, logger, graceMs, sdkQuery };
     const openOutput = async (jobId: string): Promise<JobOutput> => options.openOutput(jobId);
@@ -141,4 +145,8 @@ export class JobRunner {
     this.#made.set(agent, runtime);
     return runtime;
   }
+}
+
+function optionMs(given: Duration, name: string): number {
+  return readDuration(given, name, { error: invalidArgument });
 }

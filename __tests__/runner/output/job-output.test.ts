@@ -52,7 +52,7 @@ describe("the output of a result", () => {
 
   it.each([
     ["cannot be read", () => Promise.reject(new Error("boom")), "boom"],
-    ["hangs", () => new Promise<never>(() => {}), "the store gave no answer in 30000 ms."],
+    ["hangs", () => new Promise<never>(() => {}), "the store did not reply in 30000 ms."],
   ])("that %s is left out, with a line that says so", async (_, readOutput, reason) => {
     const scene = new Scene();
     scene.store.jobs.readOutput = readOutput;

@@ -1,7 +1,8 @@
-/** A directory that belongs to another is used for as long as somebody needs it, and not longer. */
+/** SharedStores: one store for the calls that use a directory at the same time, closed after the last. */
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../../src/clock.js";
-import { GuestStores } from "../../../src/state/file/shared-stores.js";
+import { SharedStores } from "../../../src/state/file/shared-stores.js";
+import type { Logger } from "../../../src/logger.js";
 import type { FileStore } from "../../../src/state/file/file-store.js";
 import { stateDirectory } from "../temporary-directory.js";
 import { loggerInto, settleable } from "../../runner/scene.js";
@@ -9,7 +10,8 @@ import { loggerInto, settleable } from "../../runner/scene.js";
 const job = { agent: "worker", trigger: "manual" } as const;
 
 interface Stage {
-  readonly guests: GuestStores;
+  readonly stores: SharedStores;
+  readonly logger: Logger;
   readonly stateDir: string;
   readonly clock: FakeClock;
   readonly lines: string[];
@@ -19,37 +21,41 @@ function stage(): Stage {
   const clock = new FakeClock();
   const lines: string[] = [];
   return {
-    guests: new GuestStores(clock, loggerInto(lines), 30_000),
+    stores: new SharedStores({ clock }),
+    logger: loggerInto(lines),
     stateDir: stateDirectory(),
     clock,
     lines,
   };
 }
 
-describe("the store of a guest", () => {
-  it("is shared by all who use it at the same time", async () => {
-    const { guests, stateDir } = stage();
+describe("a shared file store", () => {
+  it("is the same for calls that overlap", async () => {
+    const { stores, logger, stateDir } = stage();
     const seen: FileStore[] = [];
     const see = async (store: FileStore): Promise<void> => void seen.push(store);
-    await Promise.all([guests.use(stateDir, see), guests.use(`${stateDir}/.`, see)]);
+    await Promise.all([
+      stores.use({ stateDir }, logger, see),
+      stores.use({ stateDir: `${stateDir}/.` }, logger, see),
+    ]);
     expect(seen[0]).toBe(seen[1]);
   });
 
-  it("is closed when the last has used it, and not before", async () => {
-    const { guests, stateDir } = stage();
+  it("closes when the last call ends, and not before", async () => {
+    const { stores, logger, stateDir } = stage();
     const first = settleable<void>();
-    const using = guests.use(stateDir, () => first.promise);
-    const store = await guests.use(stateDir, async (used) => used);
+    const using = stores.use({ stateDir }, logger, () => first.promise);
+    const store = await stores.use({ stateDir }, logger, async (used) => used);
     expect(await store.jobs.start(job)).toMatchObject({ status: "running" });
     first.resolve();
     await using;
     await expect(store.jobs.start(job)).rejects.toThrow("closed");
   });
 
-  it("is closed also when its user fails", async () => {
-    const { guests, stateDir } = stage();
+  it("closes when its only call fails", async () => {
+    const { stores, logger, stateDir } = stage();
     let used: FileStore | undefined;
-    const failing = guests.use(stateDir, async (store) => {
+    const failing = stores.use({ stateDir }, logger, async (store) => {
       used = store;
       throw new Error("boom");
     });
@@ -57,15 +63,15 @@ describe("the store of a guest", () => {
     await expect(used?.jobs.start(job)).rejects.toThrow("closed");
   });
 
-  it("is another for who comes later", async () => {
-    const { guests, stateDir } = stage();
-    await guests.use(stateDir, (store) => store.jobs.start(job));
-    expect(await guests.use(stateDir, (store) => store.jobs.list())).toHaveLength(1);
+  it("is a new one for a later call, which sees what the earlier call wrote", async () => {
+    const { stores, logger, stateDir } = stage();
+    await stores.use({ stateDir }, logger, (store) => store.jobs.start(job));
+    expect(await stores.use({ stateDir }, logger, (store) => store.jobs.list())).toHaveLength(1);
   });
 
-  it("that does not close is let go of after its time", async () => {
-    const { guests, stateDir, clock, lines } = stage();
-    const using = guests.use(stateDir, async (store) => {
+  it("that does not close is abandoned after closeTimeoutMs, with a warning", async () => {
+    const { stores, logger, stateDir, clock, lines } = stage();
+    const using = stores.use({ stateDir }, logger, async (store) => {
       store.close = () => new Promise(() => {});
       return "used";
     });
