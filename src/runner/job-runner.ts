@@ -128,14 +128,16 @@ export class JobRunner {
       abort: (reason) => job.abort(reason),
       onLate: (lateMs) => {
         const name = `${job.jobId} of ${job.agent.name}`;
-        logger.info(`${name} ended ${lateMs} ms after it was given up: its result is dropped.`);
+        logger.info(`${name} ended ${lateMs} ms after it was abandoned: its result is ignored.`);
       },
     };
   }
 
   #countAbandoned({ id, agent }: JobRequest): void {
     this.#abandonedCount++;
-    this.#context.logger.warn(`${id} of ${agent.name} did not end when it was told to: it is given up.`);
+    this.#context.logger.warn(
+      `${id} of ${agent.name} did not end within the grace after it was told to: it is abandoned.`,
+    );
   }
 
   #runtimeOf(agent: RunnableAgent): Runtime {

@@ -29,7 +29,7 @@ export class OutputWriter {
   readonly #options: OutputOptions;
   readonly #filter: SecretFilter | undefined;
   #waiting: Buffer[] = [];
-  /** How many bytes are not written yet, those of the current piece included. */
+  /** How many bytes are not written yet, including the current piece. */
   #waitingBytes = 0;
   /** The current piece without secrets. A retry writes the same bytes: a write that failed may have had its effect. */
   #piece: Buffer | undefined;

@@ -1,4 +1,4 @@
-/** What an `http` runtime is to ask: its configuration, checked, and the request that it makes of a job. Pure. */
+/** Checks the configuration of an `http` runtime, and makes the request for a job. Pure. */
 import { isFields } from "../../fields.js";
 import { quote } from "../../errors.js";
 import { invalidRuntime, refuseUnknownKeys, textAt, timeoutMs, valuesAt } from "../configuration.js";
@@ -14,7 +14,7 @@ export interface HttpTarget {
   readonly maxRedirects: number;
 }
 
-export interface HttpRequest {
+export interface JobHttpRequest {
   readonly url: URL;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -46,7 +46,7 @@ export function readTarget(configuration: RuntimeConfiguration): HttpTarget {
   };
 }
 
-/** Not shown where it is wrong: it may hold a password. */
+/** No message shows the URL: it may hold a password. */
 function readUrl(text: string | undefined): URL {
   const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
@@ -58,18 +58,18 @@ function readUrl(text: string | undefined): URL {
   return url;
 }
 
-/** Checked here, because fetch shows the value of a header that it refuses. */
+/** Checks the headers, because the error of `fetch` would show the value of a wrong one. */
 function readHeaders(configuration: RuntimeConfiguration): Readonly<Record<string, string>> {
   const headers = valuesAt(configuration, "headers");
   for (const [name, value] of Object.entries(headers))
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
       throw invalidRuntime(
-        `The header ${quote(name)} of an http runtime cannot be sent: its name or value has a character that none may have.`,
+        `The header ${quote(name)} of an http runtime cannot be sent: its name or value has a character that HTTP does not allow.`,
       );
   return headers;
 }
 
-export function requestOf(job: RuntimeJob, { url, method, headers, body }: HttpTarget): HttpRequest {
+export function requestOf(job: RuntimeJob, { url, method, headers, body }: HttpTarget): JobHttpRequest {
   if (method === "GET" || method === "HEAD") return { url, method, headers, body: undefined };
   const values = templateValues(job);
   const given = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1];
@@ -94,14 +94,14 @@ export function requestOf(job: RuntimeJob, { url, method, headers, body }: HttpT
 }
 
 /**
- * The request that a redirect asks for; text says why there is none. Another origin gets nothing of the headers but the
- * type of the body, also when it leads back.
+ * The request that follows a redirect, or a text that says why it cannot be followed. After a redirect to a different
+ * origin no configured header is sent again, not even when a later redirect leads back: only the body's type.
  */
 export function redirected(
-  request: HttpRequest,
+  request: JobHttpRequest,
   status: number,
   location: string | null,
-): HttpRequest | string {
+): JobHttpRequest | string {
   if (location === null || !URL.canParse(location, request.url.href)) return "its redirect leads nowhere";
   const url = new URL(location, request.url);
   if (!/^https?:$/.test(url.protocol)) return "its redirect leads away from HTTP";

@@ -1,10 +1,9 @@
 /**
- * Runs a job by asking a web server. An answer of the 200s is success; its JSON is kept up to a limit, and nothing is
- * read beyond that. What is asked is decided in http-request.ts.
+ * Runs a job by an HTTP request. A 2xx response is success. A JSON response is kept up to a limit, and not read beyond it.
  */
 import { wakeAfter } from "../../clock.js";
 import { messageOf } from "../../errors.js";
-import { type HttpRequest, type HttpTarget, readTarget, redirected, requestOf } from "./http-request.js";
+import { type JobHttpRequest, type HttpTarget, readTarget, redirected, requestOf } from "./http-request.js";
 import { LONGEST_RESPONSE } from "../result.js";
 import type { Runtime, RuntimeConfiguration, RuntimeContext, RuntimeJob, RuntimeResult } from "../runtime.js";
 import { secretsIn } from "../output/secrets.js";
@@ -20,28 +19,29 @@ async function ask(job: RuntimeJob, target: HttpTarget, { clock }: RuntimeContex
   if (job.signal.aborted) cancel();
   else job.signal.addEventListener("abort", cancel, { once: true });
   let timedOut = false;
-  const giveUp = (): void => {
+  const stopWaiting = (): void => {
     timedOut = true;
     ended.abort();
   };
-  const callOff = target.timeoutMs === undefined ? () => {} : wakeAfter(clock, target.timeoutMs, giveUp);
+  const cancelTimer =
+    target.timeoutMs === undefined ? () => {} : wakeAfter(clock, target.timeoutMs, stopWaiting);
   const { method, url } = target;
-  // Of its address only what holds no secret.
+  // A path or query may hold secrets.
   const what = `${method} ${url.origin}`;
   try {
     return await follow(requestOf(job, target), target.maxRedirects, ended.signal, (line) => job.log(line));
   } catch (error) {
     if (timedOut)
-      return { success: false, timedOut, error: `${what} had no answer in ${target.timeoutMs} ms.` };
+      return { success: false, timedOut, error: `${what} had no response in ${target.timeoutMs} ms.` };
     return { success: false, error: `${what} failed: ${reasonOf(error)}.` };
   } finally {
-    callOff();
+    cancelTimer();
     job.signal.removeEventListener("abort", cancel);
   }
 }
 
 async function follow(
-  first: HttpRequest,
+  first: JobHttpRequest,
   maxRedirects: number,
   signal: AbortSignal,
   log: (line: string) => void,
@@ -58,18 +58,18 @@ async function follow(
     });
     const { status } = response;
     const what = `${method} ${url.origin}`;
-    log(`${what} answered ${status}`);
+    log(`${what} returned ${status}`);
     if (![301, 302, 303, 307, 308].includes(status)) return resultOf(what, response);
     await response.body?.cancel();
     if (redirects >= maxRedirects)
       return {
         success: false,
         exitCode: status,
-        error: `${what} answered ${status}: more than ${maxRedirects} redirects are not followed.`,
+        error: `${what} returned ${status}: more than ${maxRedirects} redirects are not followed.`,
       };
     const next = redirected(request, status, response.headers.get("location"));
     if (typeof next === "string")
-      return { success: false, exitCode: status, error: `${what} answered ${status}: ${next}.` };
+      return { success: false, exitCode: status, error: `${what} returned ${status}: ${next}.` };
     request = next;
   }
 }
@@ -78,10 +78,10 @@ async function resultOf(what: string, response: Response): Promise<RuntimeResult
   const { ok: success, status: exitCode } = response;
   const responseBody = await jsonOf(response);
   if (success) return { success, exitCode, responseBody };
-  return { success, exitCode, responseBody, error: `${what} answered ${exitCode}.` };
+  return { success, exitCode, responseBody, error: `${what} returned ${exitCode}.` };
 }
 
-/** `undefined` for a body that is too long or no JSON: the answer counts all the same. */
+/** `undefined` for a body that is too long or not JSON; the status decides the result. */
 async function jsonOf({ headers, body }: Response): Promise<unknown> {
   const isJson = /^[^;]*\bjson\b/i.test(headers.get("content-type") ?? "");
   if (body === null) return undefined;
@@ -97,7 +97,7 @@ async function jsonOf({ headers, body }: Response): Promise<unknown> {
   }
 }
 
-/** `undefined` for one that is too long, which is read no further. */
+/** `undefined` for a body that is too long; the rest is not read. */
 async function textOf(body: ReadableStream<Uint8Array>): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -110,7 +110,7 @@ async function textOf(body: ReadableStream<Uint8Array>): Promise<string | undefi
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** What fetch says is in its cause. */
+/** The error of `fetch` has the reason in its cause. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   if (!(cause instanceof Error)) return messageOf(error);
