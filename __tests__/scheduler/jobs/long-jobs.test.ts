@@ -262,7 +262,7 @@ describe("a job that ignores its timeout", () => {
       await clock.advance("40m");
       expect(ended.filter(({ status }) => status === "timeout")).toHaveLength(1);
       expect(ended.at(-1)).toMatchObject({ status: "completed", summary: "done" });
-      expect(lines.filter((line) => line.includes("its result is dropped"))).toHaveLength(1);
+      expect(lines.filter((line) => line.includes("its result is ignored"))).toHaveLength(1);
       await scheduler.stop();
     },
   );
