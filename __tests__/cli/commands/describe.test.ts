@@ -52,14 +52,14 @@ describe("rota describe", () => {
     expect(scene.lines.at(-1)).toMatch(new RegExp(`^ {4}${id} .* failed 1s  no luck$`));
   });
 
-  it("says until when it is paused", async () => {
+  it("shows until when a schedule is paused", async () => {
     const scene = new Scene();
     await scene.state("reports/hourly", { paused_until: "2026-03-01T13:00:00Z" });
     await scene.run("describe", "reports/hourly");
     expect(beside(scene, "Paused")).toMatch(/^until .* \(in 1h\)$/);
   });
 
-  it("says which job runs", async () => {
+  it("shows the running job", async () => {
     const scene = new Scene();
     const claim = { token: "t", job_id: "job-2026-03-01-aaaaaa", slot: NOW, claimed_at: NOW };
     await using _ = await scene.owned();
@@ -68,7 +68,7 @@ describe("rota describe", () => {
     expect(beside(scene, "Status")).toBe("running job-2026-03-01-aaaaaa");
   });
 
-  it("shows nothing that a terminal would obey", async () => {
+  it("prints no control characters", async () => {
     const scene = new Scene();
     const hint = { interval: "5m", expires_at: "2026-03-01T13:00:00Z", reason: "\u001b[2J" };
     const plan = { next_run_at: "2026-03-01T12:05:00Z", next_run_source: "ai-interval" } as const;
@@ -88,7 +88,7 @@ describe("rota describe", () => {
     ]);
   });
 
-  it("prints documents for programs, in a process of its own", async () => {
+  it("prints JSON, as a process", async () => {
     const scene = new Scene();
     await scene.state("reports/hourly", { last_run_at: NOW });
     const { exitCode, out } = await rota(["describe", "reports/hourly", "--json"], scene.cwd);
@@ -129,9 +129,11 @@ agents:
     }
   });
 
-  it("ends with 3 for an unknown schedule", async () => {
+  it("exits with 3 for an unknown schedule", async () => {
     const scene = new Scene();
     expect(await scene.run("describe", "reports/weekly")).toBe(3);
-    expect(scene.err).toContain('There is "reports/nightly", "reports/hourly", "reports/old", "inbox/hook"');
+    expect(scene.err).toContain(
+      'Known schedules: "reports/nightly", "reports/hourly", "reports/old", "inbox/hook"',
+    );
   });
 });

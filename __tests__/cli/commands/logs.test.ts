@@ -23,7 +23,7 @@ async function started(store: FileStore, scene: Scene): Promise<void> {
 }
 
 describe("rota logs", () => {
-  it("prints a job's output as it is", async () => {
+  it("prints a job's output unchanged", async () => {
     const scene = new Scene();
     const id = await scene.job({}, DONE, "one\n\u001b[31mtwo");
     expect(await scene.run("logs", id)).toBe(0);
@@ -42,21 +42,21 @@ describe("rota logs", () => {
     expect(scene.out).toBe("found");
   });
 
-  it("finds the job of names that have slashes themselves", async () => {
+  it("finds the job of an agent and schedule with slashes in their names", async () => {
     const scene = new Scene();
     await scene.job({ agent: "a/b", schedule: "c/d" }, DONE, "found");
     await scene.run("logs", "a/b/c/d");
     expect(scene.out).toBe("found");
   });
 
-  it("prints the record and the output for a program", async () => {
+  it("prints the record and the output as JSON", async () => {
     const scene = new Scene();
     const id = await scene.job({}, DONE, "said");
     await scene.run("logs", id, "--json");
     expect(scene.json).toEqual({ job: expect.objectContaining({ id, ...DONE }) as object, output: "said" });
   });
 
-  it("says how a job without output ended", async () => {
+  it("prints how a job without output ended", async () => {
     const scene = new Scene();
     const id = await scene.job({}, { status: "failed", error: "no such\nfile", duration_ms: 250 });
     expect(await scene.run("logs", id)).toBe(0);
@@ -68,10 +68,10 @@ describe("rota logs", () => {
 
   it.each([
     [3, "an unknown id", "job-2026-03-01-k3x9qb", `Did you mean "${ID}"?`],
-    [3, "a name that nobody has", "Nobody", "`rota jobs` lists them"],
+    [3, "a name that nobody has", "Nobody", "`rota jobs` lists jobs"],
     [3, "a path", "../../etc/passwd", "There is no job"],
-    [2, "the end of several ids", "9qa", `Say which: ${ID}, job-2026-03-01-aaa9qa`],
-  ])("ends with %i for %s", async (exitCode, _, text, message) => {
+    [2, "the end of several ids", "9qa", `Name one: ${ID}, job-2026-03-01-aaa9qa`],
+  ])("exits with %i for %s", async (exitCode, _, text, message) => {
     const scene = new Scene();
     await scene.job({ id: "job-2026-03-01-aaa9qa", started_at: "2026-03-01T10:00:00Z" }, DONE);
     await scene.job({ id: ID, started_at: "2026-03-01T11:00:00Z" }, DONE);
@@ -79,7 +79,7 @@ describe("rota logs", () => {
     expect(scene.err).toContain(message);
   });
 
-  it("ends with 3 for an unknown id in a process of its own", async () => {
+  it("exits with 3 for an unknown id, as a process", async () => {
     const scene = new Scene();
     expect(await rota(["logs", ID], scene.cwd)).toMatchObject({ exitCode: 3, out: "" });
   });
@@ -104,7 +104,7 @@ async function lastLook({ clock }: Scene, following: Promise<unknown>): Promise<
 }
 
 describe("rota logs -f", () => {
-  it("shows what comes, also before there is any, until the job has ended", async () => {
+  it("prints output as it is written, until the job has ended", async () => {
     const scene = new Scene();
     await using store = scene.store();
     await started(store, scene);
@@ -123,7 +123,7 @@ describe("rota logs -f", () => {
     expect([scene.out, scene.err]).toEqual(["one\ntwo\n", `${ID} failed after 2s: no luck\n`]);
   });
 
-  it("shows all of an output that is cut while it is followed", async () => {
+  it("prints the whole output although its middle is cut meanwhile", async () => {
     const scene = new Scene();
     await using store = new FileStore({ stateDir: scene.stateDir, clock: scene.clock, maxOutputBytes: 200 });
     await started(store, scene);
@@ -143,7 +143,7 @@ describe("rota logs -f", () => {
     expect(scene.out).toBe(lines.join(""));
   });
 
-  it("shows nothing twice that it read while the output was being cut", async () => {
+  it("prints nothing twice when it reads while the output is being cut", async () => {
     const scene = new Scene();
     await using store = scene.store();
     await started(store, scene);
@@ -163,7 +163,7 @@ describe("rota logs -f", () => {
     expect(scene.out).toBe(whole);
   });
 
-  it("prints a line for each piece, and the record at the end, for a program", async () => {
+  it("prints a line of JSON for each piece of output, and one for the end", async () => {
     const scene = new Scene();
     await using store = scene.store();
     await started(store, scene);
@@ -182,7 +182,7 @@ describe("rota logs -f", () => {
     ]);
   });
 
-  it("ends when the process that ran the job is gone, and says so", async () => {
+  it("exits with 1 when the job's process is gone", async () => {
     const scene = new Scene();
     await using store = scene.store();
     await started(store, scene);
@@ -193,10 +193,10 @@ describe("rota logs -f", () => {
     writeFileSync(day, readFileSync(day, "utf8").replaceAll(own, `${pid}-1-${machine}`));
     expect(signedName("x")).toContain(own);
     expect(await scene.run("logs", ID, "-f")).toBe(1);
-    expect(scene.err).toContain("left by a process that is gone");
+    expect(scene.err).toContain("the process that ran it is gone");
   });
 
-  it("ends when nobody reads any more", async () => {
+  it("ends when the reader of the output is gone", async () => {
     const scene = new Scene();
     await using store = scene.store();
     await started(store, scene);
@@ -207,7 +207,7 @@ describe("rota logs -f", () => {
     expect(scene.clock.sleeping).toBe(0);
   });
 
-  it("ends quietly with its pipe, in a process of its own", async () => {
+  it("ends without an error when its pipe is closed, as a process", async () => {
     const scene = new Scene();
     await using store = scene.store();
     await started(store, scene);
@@ -237,7 +237,7 @@ describe("rota logs -f", () => {
     }
   });
 
-  it.runIf(existsSync("/dev/full"))("ends with 1 when what it prints cannot be written", async () => {
+  it.runIf(existsSync("/dev/full"))("exits with 1 when the output cannot be written", async () => {
     const scene = new Scene();
     await using store = scene.store();
     await started(store, scene);

@@ -9,12 +9,12 @@ const DUE = { next_run_at: "2026-03-01T11:59:59.000Z", next_run_source: "baselin
 
 const logger = { info: () => {}, warn: () => {}, error: () => {} };
 
-describe("on a database", () => {
+describe("commands on a database", () => {
   it("pause and resume change the state", async () => {
     const scene = await DatabaseScene.made();
     expect(await scene.run("pause", "reports/hourly", "--for", "2h")).toBe(0);
     expect(await scene.stateOf("reports/hourly")).toMatchObject({ paused_until: "2026-03-01T14:00:00.000Z" });
-    expect(scene.err).toMatch(/^Paused until \S+: reports\/hourly\.\n$/);
+    expect(scene.err).toMatch(/^Paused reports\/hourly until \S+\.\n$/);
     expect(await scene.run("resume", "reports/hourly")).toBe(0);
     expect((await scene.stateOf("reports/hourly")).paused_until ?? null).toBeNull();
   });
@@ -28,7 +28,7 @@ describe("on a database", () => {
     expect(await scene.stateOf("reports/nightly")).toMatchObject({ status: "idle" });
   });
 
-  it("hint writes advice", async () => {
+  it("hint writes a hint", async () => {
     const scene = await DatabaseScene.made();
     expect(await scene.run("hint", "reports/hourly", "--interval", "1m", "--ttl", "30m")).toBe(0);
     expect((await scene.stateOf("reports/hourly")).hint).toMatchObject({
@@ -39,7 +39,7 @@ describe("on a database", () => {
 });
 
 describe("rota trigger on a database", () => {
-  it("has a node start the job, and waits for its end", async () => {
+  it("lets a node start the job, and waits for its end", async () => {
     const scene = await DatabaseScene.made();
     const { call, started } = await beside(scene, async () => {
       await scene.clock.sleep("2s");
@@ -50,7 +50,7 @@ describe("rota trigger on a database", () => {
     expect(scene.err).toMatch(/^job-\S+ completed after 2s: all read\n$/);
   });
 
-  it("asks the node that knows the schedule, whatever others run there", async () => {
+  it("asks the node that knows the schedule when several nodes run", async () => {
     const scene = await DatabaseScene.made();
     // It hears of the request first, and has to leave it.
     const stranger = new Scheduler({ store: scene.store(), clock: scene.clock, logger });
@@ -61,7 +61,7 @@ describe("rota trigger on a database", () => {
     await stranger.stop();
   });
 
-  it("runs the job here where no node runs, and plans the next run", async () => {
+  it("runs the job in its own process without a node, and plans the next run", async () => {
     const scene = await DatabaseScene.made();
     expect(await scene.run("trigger", "reports/hourly")).toBe(0);
     expect(scene.err).toMatch(/^No scheduler runs, so reports\/hourly runs here\.\njob-\S+ completed after /);
@@ -73,14 +73,14 @@ describe("rota trigger on a database", () => {
     expect(scene.json).toEqual([]);
   });
 
-  it("runs the job here where no node that runs knows it", async () => {
+  it("runs the job in its own process when no running node knows the schedule", async () => {
     const scene = await DatabaseScene.made();
     await beside(scene, () => "done");
     expect(await scene.run("trigger", "reports/hourly", "--json")).toBe(0);
     expect(scene.json).toMatchObject({ status: "completed", trigger: "manual" });
   });
 
-  it("runs one job by hand, of a schedule that is due as well", async () => {
+  it("runs one job of a schedule that is also due", async () => {
     const scene = await DatabaseScene.made();
     await scene.state("reports/hourly", DUE);
     expect(await scene.run("trigger", "reports/hourly")).toBe(0);
@@ -88,7 +88,7 @@ describe("rota trigger on a database", () => {
     expect(scene.json).toMatchObject([{ agent: "reports", trigger: "manual" }]);
   });
 
-  it("clears away the claim of a node that is gone, and runs", async () => {
+  it("removes the expired claim of a dead node, and runs the job", async () => {
     const scene = await DatabaseScene.made();
     const gone = scene.store();
     await gone.open();
@@ -100,25 +100,25 @@ describe("rota trigger on a database", () => {
     expect(scene.json).toMatchObject({ status: "completed" });
   });
 
-  it("runs nothing that is disabled", async () => {
+  it("refuses a disabled schedule", async () => {
     const scene = await DatabaseScene.made();
     await scene.state("reports/hourly", { status: "disabled" });
     expect(await scene.run("trigger", "reports/hourly")).toBe(1);
-    expect(scene.err).toContain("it is disabled");
+    expect(scene.err).toContain("the schedule is disabled");
   });
 });
 
 describe("rota cancel on a database", () => {
-  it("tells a job to end that a node runs", async () => {
+  it("cancels a job that a node runs", async () => {
     const scene = await DatabaseScene.made();
     const { call, start, ended } = await beside(scene, ({ signal }) => scene.clock.sleep("1h", signal));
     const id = await start();
     expect(await call("cancel", id)).toBe(0);
-    expect(scene.err).toBe(`Told ${id} to end.\n`);
+    expect(scene.err).toBe(`Cancelling ${id}.\n`);
     await vi.waitFor(() => expect(ended).toMatchObject([{ id, status: "cancelled" }]));
   });
 
-  it("reaches the node that runs the job, of several that know its schedule", async () => {
+  it("reaches the node that runs the job when several know the schedule", async () => {
     const scene = await DatabaseScene.made();
     const hook = { type: "webhook" } as const;
     const idle = new Scheduler({ store: scene.store(), clock: scene.clock, logger });
@@ -126,14 +126,14 @@ describe("rota cancel on a database", () => {
     const { call, start } = await beside(scene, ({ signal }) => scene.clock.sleep("1h", signal), 1);
     const id = await start();
     expect(await call("cancel", id)).toBe(0);
-    expect(scene.err).toBe(`Told ${id} to end.\n`);
+    expect(scene.err).toBe(`Cancelling ${id}.\n`);
     await idle.stop();
   });
 
-  it("says that nobody runs the job any more", async () => {
+  it("refuses a job whose node is gone", async () => {
     const scene = await DatabaseScene.made();
     const id = await scene.job({});
     expect(await scene.run("cancel", id)).toBe(1);
-    expect(scene.err).toContain("no scheduler runs it");
+    expect(scene.err).toContain("no scheduler runs. The next scheduler marks it interrupted");
   });
 });

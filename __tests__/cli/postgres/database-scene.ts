@@ -47,7 +47,7 @@ export class DatabaseScene extends Terminal {
   }
 
   /** The database as messages name it. */
-  get place(): string {
+  get location(): string {
     const { protocol, username, host, pathname } = new URL(this.url);
     return `${protocol}//${username}@${host}${pathname}, schema ${this.schema}`;
   }

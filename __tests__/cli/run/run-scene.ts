@@ -49,7 +49,7 @@ export class RunScene extends Terminal {
     return this.out + this.err;
   }
 
-  get news(): Record<string, unknown>[] {
+  get notices(): Record<string, unknown>[] {
     return this.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 

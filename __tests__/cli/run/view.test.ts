@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { textWidth } from "../../../src/cli/format/text-width.js";
-import type { FleetView } from "../../../src/cli/run/run-model.js";
+import type { RunView } from "../../../src/cli/run/run-model.js";
 import { viewOf } from "../../../src/cli/run/view.js";
 import { paintFor } from "../../../src/cli/format/style.js";
 import { fleetView, JOB, marked, NOON, plain, scheduled } from "./fleet-view.js";
@@ -17,7 +17,7 @@ interface Looked {
 }
 
 function look(
-  view: FleetView,
+  view: RunView,
   { monotonicMs = 0, now = NOON, columns = 120, rows = 24 }: Looked = {},
 ): string[] {
   return viewOf(view, { now, monotonicMs }, { columns, rows }, plain);
@@ -26,7 +26,7 @@ function look(
 const cells = (line = ""): string[] => line.split(/ {2,}/);
 
 describe("the live view", () => {
-  it("has a line for each schedule in the order of their definition, under titles, and counts at the end", () => {
+  it("has titles, a line for each schedule in the order of definition, and totals", () => {
     const view = fleetView({
       schedules: [
         scheduled("b/late", { next_run_at: minutes(90) }),
@@ -42,7 +42,7 @@ describe("the live view", () => {
     ]);
   });
 
-  it("says when a schedule runs next, how long that is, and why", () => {
+  it("shows the next run of a schedule, a countdown, and the reason", () => {
     const [, , line] = look(fleetView({ schedules: [scheduled("a/x", { next_run_at: minutes(5) })] }));
     expect(cells(line).slice(1)).toEqual([
       "idle",
@@ -53,7 +53,7 @@ describe("the live view", () => {
     ]);
   });
 
-  it("has the date of a run that is not today", () => {
+  it("shows the date of a run that is not today", () => {
     const [, , line] = look(fleetView({ schedules: [scheduled("a/x", { next_run_at: minutes(2_880) })] }));
     expect(cells(line)[2]).toMatch(/^03-0[34] \d\d:\d\d:00$/);
   });
@@ -70,7 +70,7 @@ describe("the live view", () => {
     expect(cells(line)[3]).toBe(shown);
   });
 
-  it("says of a schedule that runs for how long, and as which job", () => {
+  it("shows the duration and the id of a running job", () => {
     const view = fleetView({
       schedules: [scheduled("a/x", { next_run_at: minutes(-1) })],
       running: new Map([["a/x", { jobId: JOB, agent: "a", startedMs: 1_000 }]]),
@@ -91,7 +91,7 @@ describe("the live view", () => {
     ["completed", undefined, "completed 1m ago"],
     ["failed", "no such host", "failed 1m ago: no such host"],
     ["timeout", "too slow", "timeout 1m ago: too slow"],
-  ] as const)("tells how a run ended that it has seen: %s", (status, error, shown) => {
+  ] as const)("shows how a run ended in this process: %s", (status, error, shown) => {
     const last = new Map([["a/x", { status, error, endedAt: new Date(minutes(-1)) }]]);
     const state = { last_run_at: minutes(-50), last_error: "of an older run" };
     const [, , line] = look(fleetView({ schedules: [scheduled("a/x", state)], last }));
@@ -101,12 +101,12 @@ describe("the live view", () => {
   it.each([
     [null, "completed 3m ago"],
     ["no such host", "failed 3m ago: no such host"],
-  ])("tells how a run ended before it started, from the state: %s", (last_error, shown) => {
+  ])("shows how an earlier run ended, from the state: %s", (last_error, shown) => {
     const state = { last_run_at: minutes(-5), last_completed_at: minutes(-3), last_error };
     expect(look(fleetView({ schedules: [scheduled("a/x", state)] }))[2]).toContain(`  ${shown}  `);
   });
 
-  it("says what a schedule waits for that is due at capacity", () => {
+  it("shows that a due schedule waits for capacity", () => {
     const view = fleetView({
       schedules: [scheduled("a/x"), scheduled("a/y", { next_run_at: minutes(-1) })],
       running: new Map([["a/x", { jobId: JOB, agent: "a", startedMs: 0 }]]),
@@ -114,7 +114,7 @@ describe("the live view", () => {
     expect(look(view)[3]).toContain("waiting for capacity: 1 of 1 running");
   });
 
-  it("counts what fails, is paused or disabled, what was done, and for how long it has been up", () => {
+  it("shows totals: failing, paused and disabled schedules, jobs, and uptime", () => {
     const schedules = [
       scheduled("a/1", { failure_count: 2 }),
       scheduled("a/2", { paused_until: minutes(9) }),
@@ -127,25 +127,25 @@ describe("the live view", () => {
     );
   });
 
-  it("says while it stops how long jobs have left, and how to leave at once", () => {
+  it("shows while stopping when jobs are cancelled, and how to exit immediately", () => {
     const running = new Map([["a/x", { jobId: JOB, agent: "a", startedMs: 0 }]]);
     const view = fleetView({ schedules: [scheduled("a/x")], running, stopsAtMs: 30_000 });
     expect(look(view, { monotonicMs: 5_000 }).at(-1)).toBe(
-      "Stopping: 1 running, told to end in 25s. Ctrl-C again leaves at once.",
+      "Stopping: 1 running, to be cancelled in 25s. Ctrl-C again exits immediately.",
     );
     expect(look(view, { monotonicMs: 31_000 }).at(-1)).toBe(
-      "Stopping: 1 running, told to end. Ctrl-C again leaves at once.",
+      "Stopping: 1 running, being cancelled. Ctrl-C again exits immediately.",
     );
   });
 
-  it("keeps its columns where they are when a job starts", () => {
+  it("keeps its columns in place when a job starts", () => {
     const state = { next_run_at: minutes(5), last_run_at: minutes(-1) };
     const schedules = [scheduled("a/x", state), scheduled("a/y", state)];
     const running = new Map([["a/x", { jobId: JOB, agent: "a", startedMs: 0 }]]);
     expect(look(fleetView({ schedules, running }))[1]).toBe(look(fleetView({ schedules }))[1]);
   });
 
-  it("shows no control character of a name or an error", () => {
+  it("replaces control characters in names and errors", () => {
     const last = new Map([
       ["a/\u001b[2J", { status: "failed" as const, error: "line\n\u001b]0;title\u0007", endedAt: NOON }],
     ]);
@@ -153,7 +153,7 @@ describe("the live view", () => {
     expect(shown).not.toMatch(/\p{Control}/u);
   });
 
-  it("paints what runs, what has failed and what is good, where colours are wanted", () => {
+  it("colours running, failed and completed entries", () => {
     const view = fleetView({
       schedules: [
         scheduled("a/x"),
@@ -175,7 +175,7 @@ describe("a live view on a small terminal", () => {
   );
   const running = new Map([["agent/3", { jobId: JOB, agent: "agent", startedMs: 0 }]]);
 
-  it("shows what runs and what runs next, and says how many others there are", () => {
+  it("shows running and next schedules, and how many are hidden", () => {
     const lines = look(fleetView({ schedules: many, running }), { rows: 9 });
     expect(lines.slice(2).map((line) => cells(line)[0])).toEqual([
       "agent/3",
@@ -187,12 +187,12 @@ describe("a live view on a small terminal", () => {
     ]);
   });
 
-  it("leaves a row to what scrolls by, whatever the height", () => {
+  it("leaves one row for printed lines, at any height", () => {
     for (let rows = 2; rows < 60; rows++)
       expect(look(fleetView({ schedules: many, running }), { rows }).length).toBeLessThan(rows);
   });
 
-  it("is a line of counts where there is no room for a table", () => {
+  it("is a line of totals when no table fits", () => {
     expect(look(fleetView({ schedules: many, running }), { rows: 4 })).toEqual([
       expect.stringContaining("50 schedules: 1 running"),
     ]);

@@ -1,6 +1,6 @@
 /**
  * A terminal's screen: what a person sees of the bytes that a program has written, and what has scrolled away.
- * It knows only the sequences that Rota uses, and throws at any other.
+ * It supports only the sequences that Rota uses, and throws at any other.
  */
 import { textWidth } from "../../../src/cli/format/text-width.js";
 

@@ -1,4 +1,4 @@
-/** `rota pause` and `rota resume`: a schedule that is paused plans nothing, until a time or until it is resumed. */
+/** `rota pause` and `rota resume`: a paused schedule does not run, until a time or until it is resumed. */
 import { paused, RESUMED } from "../../scheduler/control/state-changes.js";
 import type { Call, Command } from "../command.js";
 import { changeSchedules, TARGET } from "../fleet/change-schedules.js";
@@ -12,7 +12,7 @@ const FOR = instantOption("for", "future", "For this long, such as 2h.");
 
 export const pauseCommand: Command = {
   name: "pause",
-  summary: "Pause a schedule, or all schedules of an agent. A job that runs goes on.",
+  summary: "Pause a schedule, or all schedules of an agent. A running job continues.",
   arguments: [TARGET],
   options: [UNTIL, FOR],
   examples: [
@@ -33,19 +33,18 @@ export const resumeCommand: Command = {
 
 async function pause(call: Call): Promise<ExitCode> {
   const [until, after] = [call.option(UNTIL), call.option(FOR)];
-  if (until !== undefined && after !== undefined)
-    throw usageError("A pause has one end: give --until or --for, not both");
+  if (until !== undefined && after !== undefined) throw usageError("Give --until or --for, not both");
   await changeSchedules(call, (now) => {
     const end = (until ?? after)?.(now);
     if (end !== undefined && end <= now) throw usageError("A pause cannot end in the past");
     const patch = paused(end);
-    const done = end === undefined ? "Paused" : `Paused until ${zonedTime(end)}:`;
-    return { done, decide: () => patch };
+    const duration = end === undefined ? "" : ` until ${zonedTime(end)}`;
+    return { message: (name) => `Paused ${name}${duration}.`, patch: () => patch };
   });
   return EXIT.ok;
 }
 
 async function resume(call: Call): Promise<ExitCode> {
-  await changeSchedules(call, () => ({ done: "Resumed", decide: () => RESUMED }));
+  await changeSchedules(call, () => ({ message: (name) => `Resumed ${name}.`, patch: () => RESUMED }));
   return EXIT.ok;
 }

@@ -1,4 +1,4 @@
-/** A time in a table: whole where there is room, and "-" where there is none. */
+/** A time in a table, with a short form for narrow terminals; "-" for no time. */
 import type { Cell } from "./table.js";
 import { shortZonedTime, zonedTime } from "./when.js";
 
