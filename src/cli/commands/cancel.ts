@@ -1,19 +1,13 @@
 /** `rota cancel`: asks the scheduler that runs a job to cancel it. */
 import { askScheduler } from "../../scheduler/control/ask-scheduler.js";
 import { awaitJob, reportJobEnd } from "../fleet/await-job.js";
-import { type Argument, type Call, type Command, flag } from "../command.js";
+import { type Call, type Command, flag } from "../command.js";
 import { refusedError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { findJob } from "../fleet/find-job.js";
+import { findJob, JOB } from "../fleet/find-job.js";
 import { connectToState } from "../fleet/fleet.js";
 import { noReplyError, formatRefusal } from "../format/refusal.js";
 
-const JOB: Argument = {
-  name: "job",
-  isRequired: true,
-  summary: "The job's id or the end of it; or an agent or agent/schedule, for its latest job.",
-  completion: "job",
-};
 const WAIT = flag("wait", { short: "w", summary: "Wait until the job has ended." });
 
 export const cancelCommand: Command = {

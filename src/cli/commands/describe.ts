@@ -7,8 +7,7 @@ import type { ScheduleState } from "../../state/schedule-state.js";
 import type { Call, Command } from "../command.js";
 import { agentDefinition, formatFields, scheduleDefinition } from "../format/definition.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { TARGET } from "../fleet/change-schedules.js";
-import { findTargets } from "../fleet/find-target.js";
+import { findTargets, TARGET } from "../fleet/find-target.js";
 import {
   type Fleet,
   type FleetSchedule,

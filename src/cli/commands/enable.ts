@@ -1,7 +1,8 @@
 /** `rota enable` and `rota disable`: a disabled schedule never runs, not even when triggered manually. */
 import { disabled, enabled } from "../../scheduler/control/state-changes.js";
 import type { Call, Command } from "../command.js";
-import { changeSchedules, TARGET } from "../fleet/change-schedules.js";
+import { changeSchedules } from "../fleet/change-schedules.js";
+import { TARGET } from "../fleet/find-target.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 
 export const enableCommand: Command = {

@@ -2,7 +2,8 @@
 import { advised, UNADVISED } from "../../scheduler/control/state-changes.js";
 import type { ScheduleStatePatch } from "../../state/schedule-state.js";
 import { type Call, type Command, flag, textOption } from "../command.js";
-import { changeSchedules, TARGET } from "../fleet/change-schedules.js";
+import { changeSchedules } from "../fleet/change-schedules.js";
+import { TARGET } from "../fleet/find-target.js";
 import { usageError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { zonedTime } from "../format/when.js";

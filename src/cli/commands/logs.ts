@@ -1,20 +1,14 @@
 /** `rota logs`: prints the output of a job, and with `-f` follows it until the job ends. */
 import type { JobRecord } from "../../state/job-log/job-log.js";
-import { type Argument, type Call, type Command, flag } from "../command.js";
+import { type Call, type Command, flag } from "../command.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { findJob } from "../fleet/find-job.js";
+import { findJob, JOB } from "../fleet/find-job.js";
 import { connectToState } from "../fleet/fleet.js";
 import { OutputTail } from "../fleet/output-tail.js";
 import type { StateConnection } from "../location/state-location.js";
 import { oneLine } from "../format/text-width.js";
 import { JOB_STYLES, tookText } from "./jobs.js";
 
-const JOB: Argument = {
-  name: "job",
-  isRequired: true,
-  summary: "The job's id or the end of it; or an agent or agent/schedule, for its latest job.",
-  completion: "job",
-};
 const FOLLOW = flag("follow", { short: "f", summary: "Follow the output until the job has ended." });
 const POLL_MS = 500;
 /** Cutting output takes two writes; a read between them is inconsistent, so it is repeated after this time. */

@@ -1,7 +1,8 @@
 /** `rota pause` and `rota resume`: a paused schedule does not run, until a time or until it is resumed. */
 import { paused, RESUMED } from "../../scheduler/control/state-changes.js";
 import type { Call, Command } from "../command.js";
-import { changeSchedules, TARGET } from "../fleet/change-schedules.js";
+import { changeSchedules } from "../fleet/change-schedules.js";
+import { TARGET } from "../fleet/find-target.js";
 import { usageError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { instantOption } from "../instant-option.js";

@@ -1,6 +1,7 @@
 /** Checks whether the database user has the rights that a scheduler needs. Reads privileges, and tries no write. */
 import type { Database } from "../../state/postgres/connection/database.js";
 import { SCHEMA_VERSION } from "../../state/postgres/schema/migrate.js";
+import { shortList } from "../format/counted.js";
 import { failure, fine, type Finding, warning } from "./finding.js";
 
 /** Facts about the server, the schema and the current user. */
@@ -117,6 +118,6 @@ export async function missingRights(database: Database): Promise<readonly string
 export function judgeRights(user: string, missing: readonly string[]): Finding {
   const about = "rights";
   if (missing.length === 0) return fine(about, `${user} has all rights that a scheduler needs`);
-  const more = missing.length > MOST_RIGHTS ? ` and ${missing.length - MOST_RIGHTS} more` : "";
-  return failure(about, `${user} has no ${missing.slice(0, MOST_RIGHTS).join(", no ")}${more}: ${ASK_OWNER}`);
+  const rights = missing.map((right) => `no ${right}`);
+  return failure(about, `${user} has ${shortList(rights, MOST_RIGHTS)}: ${ASK_OWNER}`);
 }

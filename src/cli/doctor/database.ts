@@ -4,7 +4,7 @@ import { messageOf } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import { listNodes, type NodeRecord } from "../../state/postgres/node/list-nodes.js";
 import { SCHEMA_VERSION } from "../../state/postgres/schema/migrate.js";
-import { counted } from "../format/counted.js";
+import { counted, shortList } from "../format/counted.js";
 import type { DatabaseLocation, DatabaseSession } from "../location/database-location.js";
 import { leaseNowOf } from "../location/lease-now.js";
 import { oneLine } from "../format/text-width.js";
@@ -76,16 +76,16 @@ export function judgeNodes(nodes: readonly NodeRecord[], now: Date): readonly Fi
   const about = "nodes";
   const late = nodes.filter(({ isLate }) => isLate);
   const living = nodes.length - late.length;
-  const shown = late
-    .slice(0, MOST_NAMES)
-    .map(({ name, seenAt }) => `${oneLine(name)} ${relativeTime(seenAt, now)}`);
-  const more = late.length > MOST_NAMES ? ` and ${late.length - MOST_NAMES} more` : "";
+  const shown = late.map(({ name, seenAt }) => `${oneLine(name)} ${relativeTime(seenAt, now)}`);
   return [
     fine(about, living === 0 ? "none is running" : `${counted(living, "node")} alive`),
     ...(late.length === 0
       ? []
       : [
-          warning(about, `last seen ${shown.join(", ")}${more}: gone, stopped, or cut off from the database`),
+          warning(
+            about,
+            `last seen ${shortList(shown, MOST_NAMES)}: gone, stopped, or cut off from the database`,
+          ),
         ]),
   ];
 }

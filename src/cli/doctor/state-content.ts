@@ -68,9 +68,7 @@ async function checkWriteLock(stateDir: string, now: Date): Promise<readonly Fin
 
 async function checkStateFile(stateDir: string, now: Date): Promise<readonly Finding[]> {
   const about = "state file";
-  const complaints: string[] = [];
-  const complain = (message: string): void => void complaints.push(message);
-  const logger: Logger = { info: () => {}, warn: complain, error: complain };
+  const { logger, complaints } = collectingLogger();
   try {
     const stats = await unless(["ENOENT"], lstat(join(stateDir, "state.yaml")));
     if (stats === undefined) return [fine(about, "none yet")];
@@ -97,11 +95,17 @@ async function checkStateFile(stateDir: string, now: Date): Promise<readonly Fin
   }
 }
 
-async function checkJobs(stateDir: string): Promise<readonly Finding[]> {
-  const about = "jobs";
+/** Collects the warnings and errors that reading the state logs. */
+function collectingLogger(): { readonly logger: Logger; readonly complaints: readonly string[] } {
   const complaints: string[] = [];
   const complain = (message: string): void => void complaints.push(message);
-  const files = new JobFiles(stateDir, { info: () => {}, warn: complain, error: complain });
+  return { logger: { info: () => {}, warn: complain, error: complain }, complaints };
+}
+
+async function checkJobs(stateDir: string): Promise<readonly Finding[]> {
+  const about = "jobs";
+  const { logger, complaints } = collectingLogger();
+  const files = new JobFiles(stateDir, logger);
   try {
     const { bytes, days, abandoned } = await files.tally();
     const size = `${formatBytes(bytes)} in ${counted(days, "day")}`;

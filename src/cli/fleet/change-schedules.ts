@@ -3,30 +3,23 @@
  * otherwise the next scheduler does when it starts.
  */
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
-import type { Argument, Call } from "../command.js";
+import type { Call } from "../command.js";
 import { oneLine } from "../format/text-width.js";
 import { findTargets } from "./find-target.js";
 import { nameOf, readFleet } from "./fleet.js";
 
-export const TARGET: Argument = {
-  name: "agent/schedule",
-  isRequired: true,
-  summary: "The schedule; or an agent, for all of its schedules.",
-  completion: "schedule",
-};
-
-export interface ScheduleChange {
+export interface ScheduleEdit {
   /** What is printed for each schedule: "Paused reports/nightly." */
   readonly message: (name: string) => string;
   readonly patch: (state: ScheduleState) => ScheduleStatePatch;
 }
 
 /** Changes the schedules that the call's first argument names, and prints a message for each. */
-export async function changeSchedules(call: Call, changeAt: (now: Date) => ScheduleChange): Promise<void> {
+export async function changeSchedules(call: Call, editAt: (now: Date) => ScheduleEdit): Promise<void> {
   const { args, isJson, output } = call;
   await using fleet = await readFleet(call);
   const { schedules, connection, now } = fleet;
-  const { message, patch } = changeAt(now);
+  const { message, patch } = editAt(now);
   const targets = findTargets(schedules, args[0] ?? "");
   const states = await Promise.all(
     targets.map(({ agent, schedule }) => connection.store.update({ agent, schedule }, patch)),

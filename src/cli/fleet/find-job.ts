@@ -2,8 +2,17 @@
 import { quote } from "../../errors.js";
 import { dayInJobId } from "../../state/job-log/job-id.js";
 import type { JobLog, JobRecord } from "../../state/job-log/job-log.js";
+import type { Argument } from "../command.js";
 import { notFoundError, usageError } from "../errors.js";
 import { unknownName } from "./find-target.js";
+
+/** The argument that `findJob` reads. */
+export const JOB: Argument = {
+  name: "job",
+  isRequired: true,
+  summary: "The job's id or the end of it; or an agent or agent/schedule, for its latest job.",
+  completion: "job",
+};
 
 const SHORT_ID = /^[0-9a-z-]{2,}$/;
 const MOST_SHOWN = 5;

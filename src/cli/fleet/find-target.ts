@@ -2,7 +2,17 @@
 import { closest } from "../../config/closest.js";
 import { quote } from "../../errors.js";
 import type { ScheduleKey } from "../../state/store.js";
+import type { Argument } from "../command.js";
 import { type CliError, notFoundError, usageError } from "../errors.js";
+import { shortList } from "../format/counted.js";
+
+/** The argument that `findTargets` reads. */
+export const TARGET: Argument = {
+  name: "agent/schedule",
+  isRequired: true,
+  summary: "The schedule; or an agent, for all of its schedules.",
+  completion: "schedule",
+};
 
 /** More names would not help the reader. */
 const MOST_SHOWN = 10;
@@ -43,7 +53,5 @@ export function unknownName(what: string, text: string, known: readonly string[]
 }
 
 function shown(names: readonly string[]): string {
-  const rest = names.length - MOST_SHOWN;
-  const some = names.slice(0, MOST_SHOWN).map(quote).join(", ");
-  return rest > 0 ? `${some} and ${rest} more` : some;
+  return shortList(names.map(quote), MOST_SHOWN);
 }

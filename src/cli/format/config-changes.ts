@@ -1,6 +1,7 @@
 /** The changes of a reloaded configuration, in one sentence. Pure. */
 import type { ConfigChanges, ConfigOption, Differences } from "../../config/config-changes.js";
 import { nameOf } from "../fleet/fleet.js";
+import { shortList } from "./counted.js";
 import { oneLine } from "./text-width.js";
 
 const OPTION_KEYS: Readonly<Record<ConfigOption, string>> = {
@@ -40,8 +41,6 @@ function formatDifferences(what: string, differences: Differences<string>): stri
   return kinds.flatMap((kind) => {
     const names = differences[kind];
     if (names.length === 0) return [];
-    const shown = names.slice(0, MOST_NAMES).map(oneLine).join(", ");
-    const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : "";
-    return [`${kind} ${what}${names.length === 1 ? "" : "s"} ${shown}${more}`];
+    return [`${kind} ${what}${names.length === 1 ? "" : "s"} ${shortList(names.map(oneLine), MOST_NAMES)}`];
   });
 }

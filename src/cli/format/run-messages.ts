@@ -1,6 +1,6 @@
 /** The messages of `rota run`: started, stopping, stopped. Pure. */
 import type { Config } from "../../config/config.js";
-import { counted } from "./counted.js";
+import { counted, shortList } from "./counted.js";
 import { oneLine } from "./text-width.js";
 import { shortDuration } from "./when.js";
 import type { RunView } from "../run/run-model.js";
@@ -23,10 +23,8 @@ export function stoppingMessage(
 ): string {
   if (running.size === 0) return `Stopping after ${reason}: no job is running.`;
   const names = Array.from(running, ([name, { jobId }]) => `${oneLine(name)} (${jobId})`);
-  const rest = names.length - MOST_JOBS;
-  const shown = `${names.slice(0, MOST_JOBS).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
   const wait = `waiting up to ${shortDuration(timeoutMs)} for ${waitedFor(running.size, endedCount)}`;
-  return `Stopping after ${reason}, ${wait}: ${shown}. A second signal exits immediately.`;
+  return `Stopping after ${reason}, ${wait}: ${shortList(names, MOST_JOBS)}. A second signal exits immediately.`;
 }
 
 function waitedFor(count: number, endedCount: number): string {

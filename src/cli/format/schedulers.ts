@@ -1,5 +1,6 @@
 /** Names of the schedulers that run a fleet, for messages. Pure. */
 import type { SchedulerProcess } from "../location/state-location.js";
+import { shortList } from "./counted.js";
 import { oneLine } from "./text-width.js";
 import { relativeTime } from "./when.js";
 
@@ -21,7 +22,6 @@ export function formatLiveSchedulers(schedulers: readonly SchedulerProcess[], no
     const since = only.since === undefined ? "" : `, started ${relativeTime(only.since, now)}`;
     return `Scheduler: ${formatScheduler(only)}${since}`;
   }
-  const names = living.slice(0, MOST_NAMES).map(({ name, host, pid }) => oneLine(name ?? `${host}:${pid}`));
-  const more = living.length > MOST_NAMES ? ` and ${living.length - MOST_NAMES} more` : "";
-  return `${living.length} schedulers: ${names.join(", ")}${more}`;
+  const names = living.map(({ name, host, pid }) => oneLine(name ?? `${host}:${pid}`));
+  return `${living.length} schedulers: ${shortList(names, MOST_NAMES)}`;
 }
