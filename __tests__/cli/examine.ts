@@ -1,4 +1,4 @@
-/** `rota doctor` on a terminal: lets the moment pass in which it listens to the clock. */
+/** Runs `rota doctor` on a terminal, and advances the clock while it measures the clock. */
 import type { ExitCode } from "../../src/cli/exit-codes.js";
 import { until } from "../state/child.js";
 import type { Terminal } from "./terminal.js";

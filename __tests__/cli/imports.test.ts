@@ -1,4 +1,4 @@
-/** The command is on top: who embeds Rota loads none of it. */
+/** The library must not import the command line, so that embedding Rota loads none of it. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";

@@ -23,7 +23,7 @@ function speaking(run: Command["run"]): Terminal {
   return new Terminal({ commands: [command], columns: 80 });
 }
 
-/** What becomes of the command when its reader goes away after the first bytes. */
+/** Runs the command, and closes its pipe after the first bytes. */
 async function piped(cwd: string, args: readonly string[]): Promise<{ exitCode: unknown; err: string }> {
   const child = spawn(process.execPath, [MAIN, ...args], { cwd, stdio: ["ignore", "pipe", "pipe"] });
   let err = "";

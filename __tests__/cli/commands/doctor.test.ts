@@ -11,7 +11,7 @@ import { examine } from "../examine.js";
 import { Scene } from "../scene.js";
 import { NOW, rota, Terminal } from "../terminal.js";
 
-/** The lines about something: their mark and what they say. */
+/** The findings about a topic, each with its mark. */
 function about({ lines }: Terminal, what: string): string[] {
   return lines.filter((line) => line.slice(2).startsWith(what)).map((line) => `${line[0]} ${line.slice(19)}`);
 }
@@ -26,7 +26,7 @@ describe("rota doctor", () => {
   it("finds no problem in a healthy fleet", async () => {
     const scene = await healthy();
     expect(await examine(scene)).toBe(0);
-    // How much room this machine has is its own affair.
+    // The free space of this machine does not matter here.
     const lines = scene.lines.filter((line) => !line.includes("free space"));
     expect(lines.every((line) => line.startsWith("✓ "))).toBe(true);
     expect(about(scene, "state file")).toEqual([expect.stringMatching(/^✓ \d+ bytes, 1 schedule$/)]);

@@ -85,14 +85,14 @@ describe("rota logs", () => {
   });
 });
 
-/** Lets the follower look again, and waits until it has. Files are read in real time, so it is asked whether it rests. */
+/** Lets the follower poll once more, and waits until it sleeps again, because files are read in real time. */
 async function look({ clock }: Scene): Promise<void> {
   await until(() => clock.sleeping > 0);
   await clock.advance(500);
   await until(() => clock.sleeping > 0);
 }
 
-/** The look at which it finds that the job has ended. */
+/** The poll at which the follower sees the end of the job. */
 async function lastLook({ clock }: Scene, following: Promise<unknown>): Promise<void> {
   const ends: unknown[] = [];
   void following.then((exitCode) => ends.push(exitCode));
@@ -133,7 +133,7 @@ describe("rota logs -f", () => {
     for (const line of lines) {
       await output.write(line);
       await look(scene);
-      // Once more, for what is read again after a cut.
+      // Once more, because the follower reads again after a cut.
       await look(scene);
     }
     await output.close();
@@ -153,7 +153,7 @@ describe("rota logs -f", () => {
     writeFileSync(file, whole);
     const following = scene.run("logs", ID, "-f");
     await look(scene);
-    // Written over the old one, of which the end is not yet taken away.
+    // The new content is written over the old, which is not truncated yet.
     writeFileSync(file, cut + whole.slice(cut.length));
     await look(scene);
     writeFileSync(file, cut);
@@ -189,7 +189,7 @@ describe("rota logs -f", () => {
     const { pid, started: startedAt, machine } = thisProcess();
     const own = `${pid}-${startedAt}-${machine}`;
     const day = join(scene.stateDir, "jobs/2026-03-01.jsonl");
-    // Signed by a process of this number that started at another time.
+    // Signed by an earlier process with the same pid.
     writeFileSync(day, readFileSync(day, "utf8").replaceAll(own, `${pid}-1-${machine}`));
     expect(signedName("x")).toContain(own);
     expect(await scene.run("logs", ID, "-f")).toBe(1);
@@ -225,7 +225,7 @@ describe("rota logs -f", () => {
       const ended = once(child, "exit");
       let isOver = false;
       child.on("exit", () => (isOver = true));
-      // A pipe is found to be closed by who writes to it.
+      // A process notices a closed pipe only when it writes.
       await until(() => {
         appendFileSync(join(scene.stateDir, `jobs/${ID}.log`), "more\n");
         return isOver;

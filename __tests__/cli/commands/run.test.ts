@@ -14,7 +14,7 @@ async function jobsOf({ stateDir }: RunScene): Promise<readonly JobRecord[]> {
   return store.jobs.list();
 }
 
-/** One that runs, with a job that has no end of its own. */
+/** A run with a job that ends only when it is cancelled. */
 async function busy(...args: string[]): Promise<RunScene> {
   const scene = RunScene.with();
   scene.write(fleetText({ slow: { script: ENDLESS } }));

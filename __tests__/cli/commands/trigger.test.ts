@@ -82,7 +82,7 @@ describe("rota trigger with a running scheduler", () => {
 describe("rota trigger with a scheduler that does not reply", () => {
   it("gives up after ten seconds", async () => {
     const scene = new Scene();
-    // An owner that is no scheduler.
+    // The directory has an owner that does not act on requests.
     await using _ = await scene.owned();
     const running = scene.run("trigger", "inbox");
     const race = { isOver: false };

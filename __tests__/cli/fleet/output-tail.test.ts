@@ -1,4 +1,4 @@
-/** What a follower shows of an output that is cut while it is followed. The cuts are those of the job log itself. */
+/** What a follower shows of an output that is cut meanwhile. The job log itself makes the cuts. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { OutputTail } from "../../../src/cli/fleet/output-tail.js";
@@ -34,7 +34,7 @@ class Bytes implements OutputBytes {
   }
 }
 
-/** What somebody sees who looks after each of these writes, and at the end. */
+/** The bytes that a follower shows when it reads after each write and at the end. */
 async function seen(writes: readonly (readonly string[])[]): Promise<string> {
   const bytes = new Bytes();
   const output = new CappedOutput(bytes, LIMIT);

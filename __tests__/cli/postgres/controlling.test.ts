@@ -1,10 +1,10 @@
-/** What is changed in a database from a terminal, and jobs that are started and told to end from there. */
+/** Commands that change schedules in a database, and start and cancel jobs there. */
 import { describe, expect, it, vi } from "vitest";
 import { Scheduler } from "../../../src/index.js";
 import { beside } from "../fleet-beside.js";
 import { DatabaseScene } from "./database-scene.js";
 
-/** Late by less than what is still run. */
+/** A slot that is late by less than its grace. */
 const DUE = { next_run_at: "2026-03-01T11:59:59.000Z", next_run_source: "baseline-interval" } as const;
 
 const logger = { info: () => {}, warn: () => {}, error: () => {} };
@@ -52,7 +52,7 @@ describe("rota trigger on a database", () => {
 
   it("asks the node that knows the schedule when several nodes run", async () => {
     const scene = await DatabaseScene.made();
-    // It hears of the request first, and has to leave it.
+    // This node sees the request first, and must leave it to the other.
     const stranger = new Scheduler({ store: scene.store(), clock: scene.clock, logger });
     await stranger.start([{ name: "other", schedules: { x: { type: "webhook" } }, run: () => "wrong" }]);
     const { call, started } = await beside(scene, () => "done", 1);

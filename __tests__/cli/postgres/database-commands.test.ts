@@ -1,4 +1,4 @@
-/** The commands that are about a database alone, and what the doctor says of one. */
+/** `rota migrate`, `rota nodes`, and `rota doctor` on a database. */
 import { describe, expect, it } from "vitest";
 import { judgeClocks, judgeNodes } from "../../../src/cli/doctor/database.js";
 import { SCHEMA_VERSION } from "../../../src/state/postgres/schema/migrate.js";
@@ -84,7 +84,7 @@ describe("rota doctor on a database", () => {
     await node.open();
     expect(await examine(scene)).toBe(0);
     expect(scene.out).toContain(`✓ database         ${scene.location}\n`);
-    // This terminal's clock shows another year.
+    // This terminal's clock is months behind the database's.
     expect(scene.out).toMatch(
       /✓ database clock {3}\d{4}-\S+Z: this machine's clock is \S+( \S+)? behind it\./,
     );

@@ -1,4 +1,4 @@
-/** Which place a call is about, and what is said of a database that cannot be used. No message tells a password. */
+/** Which location a call uses, and the messages for an unusable database, which never contain a password. */
 import { describe, expect, inject, it } from "vitest";
 import { databaseAddress } from "../../../src/cli/location/database-address.js";
 import { Scene } from "../scene.js";
@@ -6,7 +6,7 @@ import { Terminal } from "../terminal.js";
 import { DatabaseScene } from "./database-scene.js";
 
 const SECRET = "s3cr3t";
-/** What stands in DATABASE_URL for other programs, and what was meant for this one. */
+/** Values of DATABASE_URL that belong to other programs, or that have a typo. */
 const STRANGE_URLS = [
   "mysql://app@127.0.0.1/app",
   "file:./dev.db",

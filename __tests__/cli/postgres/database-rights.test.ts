@@ -1,4 +1,4 @@
-/** What the doctor says to a user who may not do all that a scheduler does. */
+/** `rota doctor` for database users with missing rights. */
 import { describe, expect, it } from "vitest";
 import { type DatabaseFacts, judgeServer, TABLES } from "../../../src/cli/doctor/database-rights.js";
 import { sharedPool } from "../../state/postgres/schema.js";
@@ -8,7 +8,7 @@ import type { Terminal } from "../terminal.js";
 import { DatabaseScene } from "./database-scene.js";
 import { GRANTS, UserScene } from "./user-scene.js";
 
-/** The failures: what each is about, and what it says. */
+/** The failures as "about: message". */
 function failures({ lines }: Terminal): string[] {
   const failed = lines.filter((line) => line.startsWith("✗"));
   return failed.map((line) => line.replace(/^✗ (.*?)  +/, "$1: "));
@@ -55,7 +55,7 @@ describe("rota doctor on a database", () => {
       `schema: ${scene.schema} does not exist yet, and ${scene.user} may not create it: ` +
         `run \`rota migrate\` as a user who may, or grant ${scene.user} create ${where}`,
     ]);
-    // And so it is: PostgreSQL wants the right to make schemas also of who finds one.
+    // `create schema if not exists` needs the right to create schemas even when the schema exists.
     expect(await scene.run("migrate")).toBe(1);
   });
 

@@ -1,4 +1,4 @@
-/** What the documentation says of a scheduler's user and its connections, held to what a scheduler does. */
+/** Checks the documented rights and connections of a scheduler's user against a real scheduler. */
 import { describe, expect, it, vi } from "vitest";
 import { POOL_SETTINGS } from "../../../src/state/postgres/connection/database.js";
 import { textOf } from "../../package/pages.js";

@@ -1,4 +1,4 @@
-/** A server that asks for a password, which the shared one does not: what is said, and that nobody waits for its patience. */
+/** A server that requires a password, unlike the shared one: the messages, and that a refused process ends at once. */
 import { fileURLToPath } from "node:url";
 import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -59,7 +59,7 @@ describe("a server that requires a password", () => {
       cwd: fileURLToPath(new URL(".", STORE)),
     });
     expect(out).toContain("password must be a string");
-    // Not killed: the server would wait for a minute.
+    // Checks that the process ends by itself: the server would wait for a minute.
     expect(exitCode).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-/** The command on a database in processes of its own: schedulers that share a fleet, wrong clocks, a missing driver. */
+/** Commands on a database as processes: schedulers that share a fleet, wrong clocks, a missing driver. */
 import { cpSync, mkdirSync, symlinkSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ import { DatabaseScene } from "./database-scene.js";
 const YEAR_MS = 365 * 86_400_000;
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** What makes a process believe that it is another time. */
+/** Shifts the wall clock of a process. */
 function skewed(ms: number): string[] {
   const program = `const Real = Date; globalThis.Date = class extends Real {
     constructor(...args) { if (args.length === 0) super(Real.now() + ${ms}); else super(...args); }
@@ -23,7 +23,7 @@ function skewed(ms: number): string[] {
   return ["--import", `data:text/javascript,${encodeURIComponent(program)}`];
 }
 
-/** Rota as it is installed without `pg`. */
+/** An installation of Rota without `pg`. */
 function withoutDriver(): { readonly directory: string; readonly main: string } {
   const directory = stateDirectory();
   cpSync(join(ROOT, "dist"), join(directory, "dist"), { recursive: true });

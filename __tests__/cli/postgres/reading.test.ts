@@ -1,4 +1,4 @@
-/** What is in a database, as the commands show it. */
+/** Commands that read a database. */
 import { describe, expect, it } from "vitest";
 import type { ExitCode } from "../../../src/cli/exit-codes.js";
 import { until } from "../../state/child.js";

@@ -1,4 +1,4 @@
-/** `rota run` that is stopped while its database is away, or while others use it. */
+/** Stopping `rota run` while its database is unreachable, or while other processes use it. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -19,7 +19,7 @@ interface Stage {
   readonly letEnd: () => void;
 }
 
-/** A run whose job goes on until it is let or told to end. */
+/** A run whose job continues until the test releases it or it is cancelled. */
 async function busy(...args: string[]): Promise<Stage> {
   const scene = RunScene.with();
   const schema = newSchema();

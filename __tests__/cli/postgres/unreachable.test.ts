@@ -1,4 +1,4 @@
-/** What is said of the errors that keep somebody from a database. */
+/** The messages for errors while connecting to a database. */
 import { describe, expect, it } from "vitest";
 import { unreachable } from "../../../src/cli/location/command-pool.js";
 import { invalidState, StateError } from "../../../src/state/errors.js";
@@ -6,7 +6,7 @@ import { DatabaseError } from "../../../src/state/postgres/index.js";
 
 const messageFor = (error: unknown): string => unreachable("postgres://db/app", error).message;
 
-/** As Node reports what went wrong with a connection. */
+/** A connection error as Node reports it. */
 const systemError = (code: string, syscall: string): Error =>
   Object.assign(new Error(`${syscall} ${code}`), { code, syscall });
 

@@ -1,4 +1,4 @@
-/** What a live view shows, for a test: schedules as short texts say them, and everything else that counts. */
+/** A model for tests of the live view, with schedules from short texts. */
 import type { FleetSchedule } from "../../../src/cli/fleet/fleet.js";
 import type { RunView } from "../../../src/cli/run/run-model.js";
 import type { Paint } from "../../../src/cli/format/style.js";

@@ -20,7 +20,7 @@ interface Stage {
   readonly endJob: (parts?: Partial<JobRecord>) => void;
   /** How long a frame takes to be written. */
   readonly writing: { ms: number };
-  /** What the store says from now on. */
+  /** What the store returns from now on. */
   readonly store: { schedules: readonly FleetSchedule[]; isBroken: boolean; readMs: number; reads: number };
 }
 

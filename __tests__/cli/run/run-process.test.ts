@@ -1,4 +1,4 @@
-/** `rota run` as a shell runs it: real signals, real time, and what it leaves behind. */
+/** `rota run` as a process: real signals, real time, and the state that it leaves. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -101,7 +101,7 @@ describe("rota run as a process", () => {
     const { cwd, run, jobs, go } = processScene(fleetText({ slow: { script: WAITING } }));
     const first = run();
     await first.heard("Running");
-    // A start need not be in the log when it is told.
+    // The start of a job may be printed before the log has it.
     await until(() => isLogged(join(cwd, ".rota", "jobs")));
     first.signal("SIGINT");
     await first.heard("Stopping");
@@ -201,7 +201,7 @@ describe("rota run as a process", () => {
     first.signal("SIGSTOP");
     for (let isOver = false; !isOver;) {
       const second = run();
-      // Refused for as long as the first is not taken for dead.
+      // Refused until the first run counts as dead.
       isOver = await second.heard("Running").then(
         () => true,
         () => false,

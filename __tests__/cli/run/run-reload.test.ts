@@ -40,7 +40,7 @@ describe("rota run, when its configuration changes,", () => {
   it("does not reload it with --no-watch", async () => {
     const scene = await running("--no-watch");
     scene.write(both);
-    // Twice as long as it takes to look at a file that nobody told of.
+    // Twice the polling interval for files.
     await scene.goOnUntil(() => scene.out.split("one/work  completed").length === 4);
     expect(scene.err).not.toContain("Reloaded");
   });
