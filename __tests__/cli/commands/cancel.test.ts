@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { beside } from "../fleet-beside.js";
+import { beside } from "../running-scheduler.js";
 import { Scene } from "../scene.js";
 import { rota } from "../terminal.js";
 

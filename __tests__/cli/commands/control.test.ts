@@ -3,7 +3,7 @@ import { zonedTime } from "../../../src/cli/format/when.js";
 import { NO_END } from "../../../src/scheduler/planning/state-after-job.js";
 import { FileStore } from "../../../src/state/file/file-store.js";
 import type { ScheduleState } from "../../../src/state/schedule-state.js";
-import { beside } from "../fleet-beside.js";
+import { beside } from "../running-scheduler.js";
 import { Scene } from "../scene.js";
 import { rota } from "../terminal.js";
 

@@ -7,7 +7,7 @@ import { judgeNode } from "../../../src/cli/doctor/environment.js";
 import { thisProcess } from "../../../src/state/file/lock/process-identity.js";
 import { until } from "../../state/child.js";
 import { forge } from "../../state/file/lock/lock-fixtures.js";
-import { examine } from "../examine.js";
+import { examine } from "../run-doctor.js";
 import { Scene } from "../scene.js";
 import { NOW, rota, Terminal } from "../terminal.js";
 

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, it, vi } from "vitest";
 import { FileStore } from "../../../src/state/file/file-store.js";
-import { beside } from "../fleet-beside.js";
+import { beside } from "../running-scheduler.js";
 import { Scene } from "../scene.js";
 import { MAIN, rota } from "../terminal.js";
 

@@ -1,7 +1,7 @@
 /** Commands that change schedules in a database, and start and cancel jobs there. */
 import { describe, expect, it, vi } from "vitest";
 import { Scheduler } from "../../../src/index.js";
-import { beside } from "../fleet-beside.js";
+import { beside } from "../running-scheduler.js";
 import { DatabaseScene } from "./database-scene.js";
 
 /** A slot that is late by less than its grace. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { judgeClocks, judgeNodes } from "../../../src/cli/doctor/database.js";
 import { SCHEMA_VERSION } from "../../../src/state/postgres/schema/migrate.js";
-import { examine } from "../examine.js";
+import { examine } from "../run-doctor.js";
 import { Scene } from "../scene.js";
 import { NOW, Terminal } from "../terminal.js";
 import { DatabaseScene } from "./database-scene.js";

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type DatabaseFacts, judgeServer, TABLES } from "../../../src/cli/doctor/database-rights.js";
 import { sharedPool } from "../../state/postgres/schema.js";
-import { examine } from "../examine.js";
+import { examine } from "../run-doctor.js";
 import { Scene } from "../scene.js";
 import type { Terminal } from "../terminal.js";
 import { DatabaseScene } from "./database-scene.js";

@@ -6,7 +6,7 @@ import type { FleetSchedule } from "../../../src/cli/fleet/fleet.js";
 import { Output } from "../../../src/cli/output.js";
 import { type Clock, FakeClock, type JobRecord } from "../../../src/index.js";
 import { FakeHost } from "./fake-host.js";
-import { JOB, NOON, scheduled } from "./fleet-view.js";
+import { JOB, NOON, scheduled } from "./run-view.js";
 import { VirtualScreen } from "./virtual-screen.js";
 
 interface Stage {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { noticeJson } from "../../../src/cli/run/notice-json.js";
 import { ConfigError } from "../../../src/config/errors.js";
 import { StateLockedError } from "../../../src/state/errors.js";
-import { NOON } from "./fleet-view.js";
+import { NOON } from "./run-view.js";
 
 const KEY = { agent: "a", schedule: "x" };
 const time = NOON.toISOString();

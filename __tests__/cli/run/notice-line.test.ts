@@ -3,7 +3,7 @@ import { noticeLine } from "../../../src/cli/run/notice-line.js";
 import type { Notice } from "../../../src/cli/run/notice.js";
 import type { JobRecord } from "../../../src/index.js";
 import { every } from "../../scheduler/fleet.js";
-import { JOB, NOON } from "./fleet-view.js";
+import { JOB, NOON } from "./run-view.js";
 
 const RECORD: JobRecord = {
   id: JOB,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { RunModel } from "../../../src/cli/run/run-model.js";
 import { FakeClock, type JobRecord } from "../../../src/index.js";
-import { NOON } from "./fleet-view.js";
+import { NOON } from "./run-view.js";
 
 const job = (id: string, parts: Partial<JobRecord> = {}): { readonly job: JobRecord } => ({
   job: { id, agent: "a", schedule: "x", status: "running", ...parts } as JobRecord,

@@ -4,7 +4,7 @@ import { textWidth } from "../../../src/cli/format/text-width.js";
 import type { RunView } from "../../../src/cli/run/run-model.js";
 import { viewOf } from "../../../src/cli/run/view.js";
 import { paintFor } from "../../../src/cli/format/style.js";
-import { fleetView, JOB, marked, NOON, plain, scheduled } from "./fleet-view.js";
+import { fleetView, JOB, marked, NOON, plain, scheduled } from "./run-view.js";
 
 const WIDE = { columns: 120, rows: 24 };
 const minutes = (count: number): string => new Date(NOON.getTime() + count * 60_000).toISOString();
