@@ -17,7 +17,7 @@ function speaking(run: Command["run"]): Terminal {
     summary: "Speaks.",
     arguments: [{ name: "word", isRequired: true, summary: "What to say." }],
     options: [COUNT, LOUD],
-    examples: [{ command: "rota speak hello", says: "says it" }],
+    examples: [{ command: "rota speak hello", comment: "says it" }],
     run,
   };
   return new Terminal({ commands: [command], columns: 80 });

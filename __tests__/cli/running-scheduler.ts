@@ -4,7 +4,7 @@ import type { ExitCode } from "../../src/cli/exit-codes.js";
 import { type Agent, type JobRecord, Scheduler, type StateStore } from "../../src/index.js";
 import type { Terminal } from "./terminal.js";
 
-export interface Beside {
+export interface RunningScheduler {
   readonly scheduler: Scheduler;
   readonly started: JobRecord[];
   readonly ended: JobRecord[];
@@ -20,11 +20,11 @@ export interface SharedScene extends Terminal {
 }
 
 /** `others`: how many more schedulers run on the same clock. */
-export async function beside(
+export async function startScheduler(
   scene: SharedScene,
   run: NonNullable<Agent["run"]>,
   others = 0,
-): Promise<Beside> {
+): Promise<RunningScheduler> {
   const { clock } = scene;
   const logger = { info: () => {}, warn: () => {}, error: () => {} };
   const scheduler = new Scheduler({ store: scene.store(), clock, logger });

@@ -32,7 +32,7 @@ export interface Argument {
 
 export interface Example {
   readonly command: string;
-  readonly says: string;
+  readonly comment: string;
 }
 
 /** One call of a command. */

@@ -91,7 +91,7 @@ function addCommand(parser: Parser, command: Command, run: RunCommand): void {
   for (const option of options) sub.addOption(parserOption(option));
   sub.addHelpText(
     "after",
-    `\nExamples:\n${examples.map((one) => `  ${one.command}\n      ${one.says}`).join("\n")}`,
+    `\nExamples:\n${examples.map((one) => `  ${one.command}\n      ${one.comment}`).join("\n")}`,
   );
   sub.action(async () => {
     const given: Readonly<Record<string, unknown>> = sub.optsWithGlobals();

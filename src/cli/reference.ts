@@ -63,8 +63,8 @@ function shownOption(option: Option): string {
   return `\`${flagsOf(option)}\`: ${option.summary}`;
 }
 
-function shownExample({ command, says }: Example): string {
-  return `${command} # ${says}`;
+function shownExample({ command, comment }: Example): string {
+  return `${command} # ${comment}`;
 }
 
 function bullets(lines: readonly string[]): string {

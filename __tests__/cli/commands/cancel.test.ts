@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { beside } from "../running-scheduler.js";
+import { startScheduler } from "../running-scheduler.js";
 import { Scene } from "../scene.js";
 import { rota } from "../terminal.js";
 
 describe("rota cancel", () => {
   it("cancels a running job", async () => {
     const scene = new Scene();
-    const { call, start, ended } = await beside(scene, ({ signal }) => scene.clock.sleep("1h", signal));
+    const { call, start, ended } = await startScheduler(scene, ({ signal }) =>
+      scene.clock.sleep("1h", signal),
+    );
     const jobId = await start();
     expect(await call("cancel", jobId)).toBe(0);
     expect(scene.err).toBe(`Cancelling ${jobId}.\n`);
@@ -15,7 +17,7 @@ describe("rota cancel", () => {
 
   it("waits for the job's end with --wait", async () => {
     const scene = new Scene();
-    const { call, start } = await beside(scene, ({ signal }) => scene.clock.sleep("1h", signal));
+    const { call, start } = await startScheduler(scene, ({ signal }) => scene.clock.sleep("1h", signal));
     await start();
     expect(await call("cancel", "inbox/hook", "--wait", "--json")).toBe(0);
     expect(scene.json).toMatchObject({ status: "cancelled" });
@@ -38,7 +40,7 @@ describe("rota cancel", () => {
 
   it("refuses a job without a schedule", async () => {
     const scene = new Scene();
-    await beside(scene, () => "done");
+    await startScheduler(scene, () => "done");
     const id = await scene.job({ schedule: undefined });
     expect(await scene.run("cancel", id)).toBe(1);
     expect(scene.err).toContain("it has no schedule");

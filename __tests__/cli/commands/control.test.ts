@@ -3,7 +3,7 @@ import { zonedTime } from "../../../src/cli/format/when.js";
 import { NO_END } from "../../../src/scheduler/planning/state-after-job.js";
 import { FileStore } from "../../../src/state/file/file-store.js";
 import type { ScheduleState } from "../../../src/state/schedule-state.js";
-import { beside } from "../running-scheduler.js";
+import { startScheduler } from "../running-scheduler.js";
 import { Scene } from "../scene.js";
 import { rota } from "../terminal.js";
 
@@ -50,7 +50,7 @@ describe("rota pause", () => {
 
   it("reaches a running scheduler", async () => {
     const scene = new Scene();
-    const { call, scheduler } = await beside(scene, () => "done");
+    const { call, scheduler } = await startScheduler(scene, () => "done");
     expect(await call("pause", "inbox/hook")).toBe(0);
     await vi.waitFor(async () => {
       await scene.clock.advance("1s");

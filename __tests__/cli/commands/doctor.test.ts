@@ -7,7 +7,7 @@ import { judgeNode } from "../../../src/cli/doctor/environment.js";
 import { thisProcess } from "../../../src/state/file/lock/process-identity.js";
 import { until } from "../../state/child.js";
 import { forge } from "../../state/file/lock/lock-fixtures.js";
-import { examine } from "../run-doctor.js";
+import { runDoctor } from "../run-doctor.js";
 import { Scene } from "../scene.js";
 import { NOW, rota, Terminal } from "../terminal.js";
 
@@ -25,7 +25,7 @@ async function healthy(): Promise<Scene> {
 describe("rota doctor", () => {
   it("finds no problem in a healthy fleet", async () => {
     const scene = await healthy();
-    expect(await examine(scene)).toBe(0);
+    expect(await runDoctor(scene)).toBe(0);
     // The free space of this machine does not matter here.
     const lines = scene.lines.filter((line) => !line.includes("free space"));
     expect(lines.every((line) => line.startsWith("✓ "))).toBe(true);
@@ -36,40 +36,40 @@ describe("rota doctor", () => {
 
   it("accepts a missing state before the first run, and creates none", async () => {
     const scene = new Scene();
-    expect(await examine(scene)).toBe(0);
+    expect(await runDoctor(scene)).toBe(0);
     expect(about(scene, "state directory")).toEqual([expect.stringContaining("does not exist yet")]);
   });
 
   it("reports an invalid configuration, and still checks the state", async () => {
     const scene = await healthy();
     scene.write("agents: 7");
-    expect(await examine(scene, "--state-dir", ".rota")).toBe(1);
+    expect(await runDoctor(scene, "--state-dir", ".rota")).toBe(1);
     expect(about(scene, "configuration")).toEqual([expect.stringMatching(/^✗ .*see `rota validate`$/)]);
     expect(about(scene, "state file")).toHaveLength(1);
   });
 
   it("reports a missing configuration", async () => {
     const terminal = new Terminal();
-    expect(await examine(terminal)).toBe(0);
+    expect(await runDoctor(terminal)).toBe(0);
     expect(about(terminal, "configuration")).toEqual([expect.stringMatching(/^! There is no rota\.yaml/)]);
   });
 
   it("fails for a missing state directory", async () => {
     const terminal = new Terminal();
-    expect(await examine(terminal, "--state-dir", "nowhere")).toBe(1);
+    expect(await runDoctor(terminal, "--state-dir", "nowhere")).toBe(1);
   });
 
   it("fails when the state directory is a file", async () => {
     const scene = new Scene();
     writeFileSync(scene.stateDir, "");
-    expect(await examine(scene)).toBe(1);
+    expect(await runDoctor(scene)).toBe(1);
     expect(about(scene, "state directory")).toEqual([expect.stringMatching(/^✗ .* is not a directory/)]);
   });
 
   it("warns of a state directory that other users can read", async () => {
     const scene = await healthy();
     chmodSync(scene.stateDir, 0o755);
-    expect(await examine(scene)).toBe(0);
+    expect(await runDoctor(scene)).toBe(0);
     expect(about(scene, "state directory")).toEqual([expect.stringMatching(/^! .*mode 755/)]);
   });
 
@@ -77,7 +77,7 @@ describe("rota doctor", () => {
     const scene = await healthy();
     const file = join(scene.stateDir, "state.yaml");
     writeFileSync(file, "agents: [");
-    expect(await examine(scene)).toBe(1);
+    expect(await runDoctor(scene)).toBe(1);
     expect(about(scene, "state file")[0]).toMatch(/^✗ /);
     expect(readFileSync(file, "utf8")).toBe("agents: [");
   });
@@ -85,14 +85,14 @@ describe("rota doctor", () => {
   it("warns of damaged state files that were kept", async () => {
     const scene = await healthy();
     writeFileSync(join(scene.stateDir, "state.yaml.corrupt-2026-02-01T00-00-00-000Z"), "");
-    await examine(scene);
+    await runDoctor(scene);
     expect(about(scene, "damaged files")).toEqual([expect.stringContaining("a damaged state file was kept")]);
   });
 
   it("warns of an owner whose process is gone", async () => {
     const scene = await healthy();
     forge(join(scene.stateDir, "owner.lock"), { started: "1" });
-    await examine(scene);
+    await runDoctor(scene);
     expect(about(scene, "scheduler")).toEqual([expect.stringMatching(/^! process \d+ on unknown is gone/)]);
   });
 
@@ -102,7 +102,7 @@ describe("rota doctor", () => {
     const file = forge(join(scene.stateDir, "state.yaml.lock"), {});
     const longAgo = new Date(scene.clock.now().getTime() - 60_000);
     utimesSync(file, longAgo, longAgo);
-    await examine(scene);
+    await runDoctor(scene);
     expect(about(scene, "write lock")).toEqual([expect.stringContaining("held for 1m")]);
   });
 
@@ -113,7 +113,7 @@ describe("rota doctor", () => {
     const day = join(scene.stateDir, "jobs/2026-03-01.jsonl");
     const text = readFileSync(day, "utf8").replaceAll(`${pid}-${started}-${machine}`, `${pid}-1-${machine}`);
     writeFileSync(day, text);
-    await examine(scene);
+    await runDoctor(scene);
     expect(about(scene, "jobs")[1]).toMatch(/^! 1 left running/);
     expect(statSync(day).size).toBe(Buffer.byteLength(text));
   });
@@ -121,7 +121,7 @@ describe("rota doctor", () => {
   it("warns of schedules that ran at a time in the future", async () => {
     const scene = new Scene();
     await scene.state("reports/hourly", { last_run_at: "2026-03-01T13:00:00Z" });
-    await examine(scene);
+    await runDoctor(scene);
     expect(about(scene, "state file")[1]).toMatch(/^! .*the clock was set back$/);
   });
 
@@ -138,7 +138,7 @@ describe("rota doctor", () => {
   it("fails for a clock that was never set", async () => {
     const scene = new Scene();
     scene.clock.jumpTo(0);
-    expect(await examine(scene)).toBe(1);
+    expect(await runDoctor(scene)).toBe(1);
     expect(about(scene, "clock")).toEqual([expect.stringMatching(/^✗ 1970\S+ is too early/)]);
   });
 

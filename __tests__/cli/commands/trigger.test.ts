@@ -2,14 +2,14 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, it, vi } from "vitest";
 import { FileStore } from "../../../src/state/file/file-store.js";
-import { beside } from "../running-scheduler.js";
+import { startScheduler } from "../running-scheduler.js";
 import { Scene } from "../scene.js";
 import { MAIN, rota } from "../terminal.js";
 
 describe("rota trigger with a running scheduler", () => {
   it("starts a job, and prints its id", async () => {
     const scene = new Scene();
-    const { call, started } = await beside(scene, () => "done");
+    const { call, started } = await startScheduler(scene, () => "done");
     expect(await call("trigger", "inbox/hook")).toBe(0);
     expect(scene.out).toBe(`${started[0]?.id}\n`);
     expect(started[0]).toMatchObject({ trigger: "manual", schedule: "hook" });
@@ -17,21 +17,21 @@ describe("rota trigger with a running scheduler", () => {
 
   it("accepts the name of an agent with one schedule", async () => {
     const scene = new Scene();
-    const { call, started } = await beside(scene, () => "done");
+    const { call, started } = await startScheduler(scene, () => "done");
     expect(await call("trigger", "inbox")).toBe(0);
     expect(started).toHaveLength(1);
   });
 
   it("prints the job's id as JSON", async () => {
     const scene = new Scene();
-    const { call, started } = await beside(scene, () => "done");
+    const { call, started } = await startScheduler(scene, () => "done");
     expect(await call("trigger", "inbox", "--json")).toBe(0);
     expect(scene.json).toEqual({ agent: "inbox", schedule: "hook", job: started[0]?.id });
   });
 
   it("waits for the job's end with --wait", async () => {
     const scene = new Scene();
-    const { call } = await beside(scene, async () => {
+    const { call } = await startScheduler(scene, async () => {
       await scene.clock.sleep("2s");
       return "all read";
     });
@@ -41,7 +41,7 @@ describe("rota trigger with a running scheduler", () => {
 
   it("shows the elapsed time on a terminal", async () => {
     const scene = new Scene({ columns: 60 });
-    const { call } = await beside(scene, () => scene.clock.sleep("2s"));
+    const { call } = await startScheduler(scene, () => scene.clock.sleep("2s"));
     expect(await call("trigger", "inbox", "--wait")).toBe(0);
     expect(scene.err).toMatch(/⠋ job-\S+ running, \d/);
     expect(scene.err.slice(0, scene.err.lastIndexOf("job-")).endsWith("\r\u001B[K")).toBe(true);
@@ -49,7 +49,7 @@ describe("rota trigger with a running scheduler", () => {
 
   it("exits with 5 when the job fails", async () => {
     const scene = new Scene();
-    const { call } = await beside(scene, async () => {
+    const { call } = await startScheduler(scene, async () => {
       await scene.clock.sleep("1s");
       throw new Error("no answer");
     });
@@ -59,7 +59,7 @@ describe("rota trigger with a running scheduler", () => {
 
   it("prints why the scheduler refused", async () => {
     const scene = new Scene();
-    const { call, scheduler } = await beside(scene, () => scene.clock.sleep("1h"));
+    const { call, scheduler } = await startScheduler(scene, () => scene.clock.sleep("1h"));
     await scheduler.trigger("inbox");
     expect(await call("trigger", "inbox")).toBe(1);
     expect(scene.err).toContain("inbox/hook was not started: a job of this schedule is running");
@@ -67,7 +67,7 @@ describe("rota trigger with a running scheduler", () => {
 
   it("reports a schedule that the running scheduler does not know", async () => {
     const scene = new Scene();
-    const { call } = await beside(scene, () => "done");
+    const { call } = await startScheduler(scene, () => "done");
     expect(await call("trigger", "reports/hourly")).toBe(1);
     expect(scene.err).toContain("the running scheduler does not know it");
   });
@@ -102,7 +102,9 @@ describe("rota trigger without a scheduler", () => {
   it("runs the job in its own process, records it, and plans the next run", async () => {
     const scene = new Scene();
     expect(await scene.run("trigger", "reports/hourly")).toBe(0);
-    expect(scene.err).toMatch(/^No scheduler runs, so reports\/hourly runs here\.\njob-\S+ completed after /);
+    expect(scene.err).toMatch(
+      /^No scheduler runs, so reports\/hourly runs in this process\.\njob-\S+ completed after /,
+    );
     await using store = new FileStore({ stateDir: scene.stateDir });
     expect(await store.read({ agent: "reports", schedule: "hourly" })).toMatchObject({
       status: "idle",

@@ -1,7 +1,7 @@
 /** Commands that change schedules in a database, and start and cancel jobs there. */
 import { describe, expect, it, vi } from "vitest";
 import { Scheduler } from "../../../src/index.js";
-import { beside } from "../running-scheduler.js";
+import { startScheduler } from "../running-scheduler.js";
 import { DatabaseScene } from "./database-scene.js";
 
 /** A slot that is late by less than its grace. */
@@ -41,7 +41,7 @@ describe("commands on a database", () => {
 describe("rota trigger on a database", () => {
   it("lets a node start the job, and waits for its end", async () => {
     const scene = await DatabaseScene.made();
-    const { call, started } = await beside(scene, async () => {
+    const { call, started } = await startScheduler(scene, async () => {
       await scene.clock.sleep("2s");
       return "all read";
     });
@@ -55,7 +55,7 @@ describe("rota trigger on a database", () => {
     // This node sees the request first, and must leave it to the other.
     const stranger = new Scheduler({ store: scene.store(), clock: scene.clock, logger });
     await stranger.start([{ name: "other", schedules: { x: { type: "webhook" } }, run: () => "wrong" }]);
-    const { call, started } = await beside(scene, () => "done", 1);
+    const { call, started } = await startScheduler(scene, () => "done", 1);
     expect(await call("trigger", "inbox/hook")).toBe(0);
     expect(scene.out).toBe(`${started[0]?.id}\n`);
     await stranger.stop();
@@ -64,7 +64,9 @@ describe("rota trigger on a database", () => {
   it("runs the job in its own process without a node, and plans the next run", async () => {
     const scene = await DatabaseScene.made();
     expect(await scene.run("trigger", "reports/hourly")).toBe(0);
-    expect(scene.err).toMatch(/^No scheduler runs, so reports\/hourly runs here\.\njob-\S+ completed after /);
+    expect(scene.err).toMatch(
+      /^No scheduler runs, so reports\/hourly runs in this process\.\njob-\S+ completed after /,
+    );
     expect(await scene.stateOf("reports/hourly")).toMatchObject({
       status: "idle",
       next_run_at: "2026-03-01T13:00:00.000Z",
@@ -75,7 +77,7 @@ describe("rota trigger on a database", () => {
 
   it("runs the job in its own process when no running node knows the schedule", async () => {
     const scene = await DatabaseScene.made();
-    await beside(scene, () => "done");
+    await startScheduler(scene, () => "done");
     expect(await scene.run("trigger", "reports/hourly", "--json")).toBe(0);
     expect(scene.json).toMatchObject({ status: "completed", trigger: "manual" });
   });
@@ -111,7 +113,9 @@ describe("rota trigger on a database", () => {
 describe("rota cancel on a database", () => {
   it("cancels a job that a node runs", async () => {
     const scene = await DatabaseScene.made();
-    const { call, start, ended } = await beside(scene, ({ signal }) => scene.clock.sleep("1h", signal));
+    const { call, start, ended } = await startScheduler(scene, ({ signal }) =>
+      scene.clock.sleep("1h", signal),
+    );
     const id = await start();
     expect(await call("cancel", id)).toBe(0);
     expect(scene.err).toBe(`Cancelling ${id}.\n`);
@@ -123,7 +127,7 @@ describe("rota cancel on a database", () => {
     const hook = { type: "webhook" } as const;
     const idle = new Scheduler({ store: scene.store(), clock: scene.clock, logger });
     await idle.start([{ name: "inbox", schedules: { hook }, run: () => "wrong" }]);
-    const { call, start } = await beside(scene, ({ signal }) => scene.clock.sleep("1h", signal), 1);
+    const { call, start } = await startScheduler(scene, ({ signal }) => scene.clock.sleep("1h", signal), 1);
     const id = await start();
     expect(await call("cancel", id)).toBe(0);
     expect(scene.err).toBe(`Cancelling ${id}.\n`);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { judgeClocks, judgeNodes } from "../../../src/cli/doctor/database.js";
 import { SCHEMA_VERSION } from "../../../src/state/postgres/schema/migrate.js";
-import { examine } from "../run-doctor.js";
+import { runDoctor } from "../run-doctor.js";
 import { Scene } from "../scene.js";
 import { NOW, Terminal } from "../terminal.js";
 import { DatabaseScene } from "./database-scene.js";
@@ -82,7 +82,7 @@ describe("rota doctor on a database", () => {
     const scene = await DatabaseScene.made();
     const node = scene.store();
     await node.open();
-    expect(await examine(scene)).toBe(0);
+    expect(await runDoctor(scene)).toBe(0);
     expect(scene.out).toContain(`✓ database         ${scene.location}\n`);
     // This terminal's clock is months behind the database's.
     expect(scene.out).toMatch(
@@ -94,13 +94,13 @@ describe("rota doctor on a database", () => {
 
   it("fails when the database cannot be reached, without printing the password", async () => {
     const scene = new Scene();
-    expect(await examine(scene, "--database-url", "postgres://a:s3cr3t@127.0.0.1:1/b")).toBe(1);
+    expect(await runDoctor(scene, "--database-url", "postgres://a:s3cr3t@127.0.0.1:1/b")).toBe(1);
     expect(scene.out).toContain("✗ database         Could not use postgres://a@127.0.0.1:1/b: connect");
   });
 
   it("creates nothing in an empty database", async () => {
     const scene = DatabaseScene.unmade();
-    expect(await examine(scene)).toBe(0);
+    expect(await runDoctor(scene)).toBe(0);
     expect(scene.out).toContain(`✓ schema           ${scene.schema} does not exist yet`);
     expect(await scene.isMade()).toBe(false);
   });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type DatabaseFacts, judgeServer, TABLES } from "../../../src/cli/doctor/database-rights.js";
 import { sharedPool } from "../../state/postgres/schema.js";
-import { examine } from "../run-doctor.js";
+import { runDoctor } from "../run-doctor.js";
 import { Scene } from "../scene.js";
 import type { Terminal } from "../terminal.js";
 import { DatabaseScene } from "./database-scene.js";
@@ -17,7 +17,7 @@ function failures({ lines }: Terminal): string[] {
 describe("rota doctor on a database", () => {
   it("finds no problem for a user with all rights", async () => {
     const scene = await UserScene.onTables(...GRANTS);
-    expect(await examine(scene)).toBe(0);
+    expect(await runDoctor(scene)).toBe(0);
     expect(scene.out).toContain(`✓ rights           ${scene.user} has all rights that a scheduler needs\n`);
   });
 
@@ -36,7 +36,7 @@ describe("rota doctor on a database", () => {
     ],
   ])("fails for a user without rights on %s", async (_, given, message) => {
     const scene = await UserScene.onTables(...given.filter((text) => text !== ""));
-    expect(await examine(scene)).toBe(1);
+    expect(await runDoctor(scene)).toBe(1);
     expect(failures(scene)).toEqual([expect.stringMatching(/^rights: /)]);
     expect(failures(scene)[0]).toContain(message);
     expect(failures(scene)[0]).toContain("ask the owner of the schema to grant it");
@@ -50,7 +50,7 @@ describe("rota doctor on a database", () => {
     ],
   ])("fails for an empty database when the user may not create the schema, with %j", async (given, where) => {
     const scene = await UserScene.onNothing(...given);
-    expect(await examine(scene)).toBe(1);
+    expect(await runDoctor(scene)).toBe(1);
     expect(failures(scene)).toEqual([
       `schema: ${scene.schema} does not exist yet, and ${scene.user} may not create it: ` +
         `run \`rota migrate\` as a user who may, or grant ${scene.user} create ${where}`,
@@ -64,7 +64,7 @@ describe("rota doctor on a database", () => {
       ...GRANTS,
       "alter role :user set default_transaction_read_only = on",
     );
-    expect(await examine(scene)).toBe(1);
+    expect(await runDoctor(scene)).toBe(1);
     expect(failures(scene)).toEqual([
       expect.stringMatching(/^database: .*default_transaction_read_only is on/),
     ]);
@@ -91,7 +91,7 @@ describe("rota doctor on a database", () => {
     const scene = DatabaseScene.unmade();
     await scene.run("migrate");
     await sharedPool().query(`delete from "${scene.schema}".migrations`);
-    expect(await examine(scene)).toBe(1);
+    expect(await runDoctor(scene)).toBe(1);
     expect(failures(scene)).toEqual([
       expect.stringContaining(`schema: ${scene.schema}.migrations exists but is empty`),
     ]);
@@ -102,7 +102,7 @@ describe("rota doctor on a database", () => {
     ["postgres://db/app#@", "Invalid --database-url: expected postgres://"],
   ])("fails for the address %s", async (url, message) => {
     const scene = new Scene();
-    expect(await examine(scene, "--database-url", url)).toBe(1);
+    expect(await runDoctor(scene, "--database-url", url)).toBe(1);
     expect(failures(scene)).toEqual([expect.stringContaining(`database: ${message}`)]);
   });
 

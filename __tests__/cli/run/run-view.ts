@@ -24,7 +24,7 @@ export function scheduled(name: string, state: Partial<ScheduleState> = {}): Fle
   };
 }
 
-export function fleetView(parts: Partial<RunView> = {}): RunView {
+export function runView(parts: Partial<RunView> = {}): RunView {
   return {
     schedules: [],
     running: new Map(),

@@ -4,7 +4,7 @@ import { textWidth } from "../../../src/cli/format/text-width.js";
 import type { RunView } from "../../../src/cli/run/run-model.js";
 import { viewOf } from "../../../src/cli/run/view.js";
 import { paintFor } from "../../../src/cli/format/style.js";
-import { fleetView, JOB, marked, NOON, plain, scheduled } from "./run-view.js";
+import { runView, JOB, marked, NOON, plain, scheduled } from "./run-view.js";
 
 const WIDE = { columns: 120, rows: 24 };
 const minutes = (count: number): string => new Date(NOON.getTime() + count * 60_000).toISOString();
@@ -27,7 +27,7 @@ const cells = (line = ""): string[] => line.split(/ {2,}/);
 
 describe("the live view", () => {
   it("has titles, a line for each schedule in the order of definition, and totals", () => {
-    const view = fleetView({
+    const view = runView({
       schedules: [
         scheduled("b/late", { next_run_at: minutes(90) }),
         scheduled("a/soon", { next_run_at: minutes(5) }),
@@ -43,7 +43,7 @@ describe("the live view", () => {
   });
 
   it("shows the next run of a schedule, a countdown, and the reason", () => {
-    const [, , line] = look(fleetView({ schedules: [scheduled("a/x", { next_run_at: minutes(5) })] }));
+    const [, , line] = look(runView({ schedules: [scheduled("a/x", { next_run_at: minutes(5) })] }));
     expect(cells(line).slice(1)).toEqual([
       "idle",
       expect.stringMatching(/^\d\d:\d\d:00$/),
@@ -54,7 +54,7 @@ describe("the live view", () => {
   });
 
   it("shows the date of a run that is not today", () => {
-    const [, , line] = look(fleetView({ schedules: [scheduled("a/x", { next_run_at: minutes(2_880) })] }));
+    const [, , line] = look(runView({ schedules: [scheduled("a/x", { next_run_at: minutes(2_880) })] }));
     expect(cells(line)[2]).toMatch(/^03-0[34] \d\d:\d\d:00$/);
   });
 
@@ -66,12 +66,12 @@ describe("the live view", () => {
     [-5_000, "now"],
   ])("counts %i ms down as %s", (ms, shown) => {
     const next_run_at = new Date(NOON.getTime() + ms).toISOString();
-    const [, , line] = look(fleetView({ schedules: [scheduled("a/x", { next_run_at })] }));
+    const [, , line] = look(runView({ schedules: [scheduled("a/x", { next_run_at })] }));
     expect(cells(line)[3]).toBe(shown);
   });
 
   it("shows the duration and the id of a running job", () => {
-    const view = fleetView({
+    const view = runView({
       schedules: [scheduled("a/x", { next_run_at: minutes(-1) })],
       running: new Map([["a/x", { jobId: JOB, agent: "a", startedMs: 1_000 }]]),
     });
@@ -82,7 +82,7 @@ describe("the live view", () => {
 
   it("turns its spinner eight times a second", () => {
     const running = new Map([["a/x", { jobId: JOB, agent: "a", startedMs: 0 }]]);
-    const view = fleetView({ schedules: [scheduled("a/x")], running });
+    const view = runView({ schedules: [scheduled("a/x")], running });
     const spinnerAt = (monotonicMs: number): string => cells(look(view, { monotonicMs })[2])[1]?.[0] ?? "";
     expect([0, 124, 125, 250, 1_250].map(spinnerAt)).toEqual(["⠋", "⠋", "⠙", "⠹", "⠋"]);
   });
@@ -94,7 +94,7 @@ describe("the live view", () => {
   ] as const)("shows how a run ended in this process: %s", (status, error, shown) => {
     const last = new Map([["a/x", { status, error, endedAt: new Date(minutes(-1)) }]]);
     const state = { last_run_at: minutes(-50), last_error: "of an older run" };
-    const [, , line] = look(fleetView({ schedules: [scheduled("a/x", state)], last }));
+    const [, , line] = look(runView({ schedules: [scheduled("a/x", state)], last }));
     expect(line).toContain(`  ${shown}  `);
   });
 
@@ -103,11 +103,11 @@ describe("the live view", () => {
     ["no such host", "failed 3m ago: no such host"],
   ])("shows how an earlier run ended, from the state: %s", (last_error, shown) => {
     const state = { last_run_at: minutes(-5), last_completed_at: minutes(-3), last_error };
-    expect(look(fleetView({ schedules: [scheduled("a/x", state)] }))[2]).toContain(`  ${shown}  `);
+    expect(look(runView({ schedules: [scheduled("a/x", state)] }))[2]).toContain(`  ${shown}  `);
   });
 
   it("shows that a due schedule waits for capacity", () => {
-    const view = fleetView({
+    const view = runView({
       schedules: [scheduled("a/x"), scheduled("a/y", { next_run_at: minutes(-1) })],
       running: new Map([["a/x", { jobId: JOB, agent: "a", startedMs: 0 }]]),
     });
@@ -121,7 +121,7 @@ describe("the live view", () => {
       scheduled("a/3", { status: "disabled" }),
       scheduled("a/4", { status: "disabled" }),
     ];
-    const view = fleetView({ schedules, finishedCount: 12, failedCount: 3, startedMs: 500 });
+    const view = runView({ schedules, finishedCount: 12, failedCount: 3, startedMs: 500 });
     expect(look(view, { monotonicMs: 3_600_500 }).at(-1)).toBe(
       "4 schedules: 0 running, 1 failing, 1 paused, 2 disabled | jobs: 12 done, 3 failed | up 1h | .rota",
     );
@@ -129,7 +129,7 @@ describe("the live view", () => {
 
   it("shows while stopping when jobs are cancelled, and how to exit immediately", () => {
     const running = new Map([["a/x", { jobId: JOB, agent: "a", startedMs: 0 }]]);
-    const view = fleetView({ schedules: [scheduled("a/x")], running, stopsAtMs: 30_000 });
+    const view = runView({ schedules: [scheduled("a/x")], running, stopsAtMs: 30_000 });
     expect(look(view, { monotonicMs: 5_000 }).at(-1)).toBe(
       "Stopping: 1 running, to be cancelled in 25s. Ctrl-C again exits immediately.",
     );
@@ -142,19 +142,19 @@ describe("the live view", () => {
     const state = { next_run_at: minutes(5), last_run_at: minutes(-1) };
     const schedules = [scheduled("a/x", state), scheduled("a/y", state)];
     const running = new Map([["a/x", { jobId: JOB, agent: "a", startedMs: 0 }]]);
-    expect(look(fleetView({ schedules, running }))[1]).toBe(look(fleetView({ schedules }))[1]);
+    expect(look(runView({ schedules, running }))[1]).toBe(look(runView({ schedules }))[1]);
   });
 
   it("replaces control characters in names and errors", () => {
     const last = new Map([
       ["a/\u001b[2J", { status: "failed" as const, error: "line\n\u001b]0;title\u0007", endedAt: NOON }],
     ]);
-    const shown = look(fleetView({ schedules: [scheduled("a/\u001b[2J")], last })).join("");
+    const shown = look(runView({ schedules: [scheduled("a/\u001b[2J")], last })).join("");
     expect(shown).not.toMatch(/\p{Control}/u);
   });
 
   it("colours running, failed and completed entries", () => {
-    const view = fleetView({
+    const view = runView({
       schedules: [
         scheduled("a/x"),
         scheduled("a/y", { failure_count: 1, last_error: "no", last_run_at: minutes(-1) }),
@@ -176,7 +176,7 @@ describe("a live view on a small terminal", () => {
   const running = new Map([["agent/3", { jobId: JOB, agent: "agent", startedMs: 0 }]]);
 
   it("shows running and next schedules, and how many are hidden", () => {
-    const lines = look(fleetView({ schedules: many, running }), { rows: 9 });
+    const lines = look(runView({ schedules: many, running }), { rows: 9 });
     expect(lines.slice(2).map((line) => cells(line)[0])).toEqual([
       "agent/3",
       "agent/49",
@@ -189,11 +189,11 @@ describe("a live view on a small terminal", () => {
 
   it("leaves one row for printed lines, at any height", () => {
     for (let rows = 2; rows < 60; rows++)
-      expect(look(fleetView({ schedules: many, running }), { rows }).length).toBeLessThan(rows);
+      expect(look(runView({ schedules: many, running }), { rows }).length).toBeLessThan(rows);
   });
 
   it("is a line of totals when no table fits", () => {
-    expect(look(fleetView({ schedules: many, running }), { rows: 4 })).toEqual([
+    expect(look(runView({ schedules: many, running }), { rows: 4 })).toEqual([
       expect.stringContaining("50 schedules: 1 running"),
     ]);
   });
@@ -204,7 +204,7 @@ describe("a live view on a small terminal", () => {
       scheduled("agent-with-a-long-name/and-a-schedule", { last_error: error, last_run_at: minutes(-1) }),
       ...many,
     ];
-    const view = fleetView({ schedules, running });
+    const view = runView({ schedules, running });
     const painted = paintFor({ isTTY: true, write: () => {} }, { FORCE_COLOR: "1" });
     for (let columns = 2; columns < 140; columns++)
       for (const line of viewOf(view, { now: NOON, monotonicMs: 0 }, { columns, rows: 30 }, painted))

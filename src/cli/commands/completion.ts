@@ -17,9 +17,9 @@ export const completionCommand: Command = {
   summary: "Print a script that lets a shell complete commands, options, and the names of schedules.",
   arguments: [SHELL],
   examples: [
-    { command: 'eval "$(rota completion bash)"', says: "in ~/.bashrc" },
-    { command: 'eval "$(rota completion zsh)"', says: "in ~/.zshrc, after compinit" },
-    { command: "rota completion fish | source", says: "in ~/.config/fish/config.fish" },
+    { command: 'eval "$(rota completion bash)"', comment: "in ~/.bashrc" },
+    { command: 'eval "$(rota completion zsh)"', comment: "in ~/.zshrc, after compinit" },
+    { command: "rota completion fish | source", comment: "in ~/.config/fish/config.fish" },
   ],
   run: completion,
 };

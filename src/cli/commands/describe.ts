@@ -41,8 +41,8 @@ export const describeCommand: Command = {
   details: ["Values that may hold a password (variables, headers, arguments of commands) are hidden."],
   arguments: [TARGET],
   examples: [
-    { command: "rota describe reports/nightly", says: "one schedule" },
-    { command: "rota describe reports --json", says: "all schedules of an agent, for a program" },
+    { command: "rota describe reports/nightly", comment: "one schedule" },
+    { command: "rota describe reports --json", comment: "all schedules of an agent, for a program" },
   ],
   run: describe,
 };

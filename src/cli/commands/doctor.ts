@@ -17,10 +17,10 @@ export const doctorCommand: Command = {
     "Check what Rota depends on: configuration, state directory or database, locks, disk, zones, clock, Node.",
   details: ["Changes nothing. The exit code is 1 when a problem keeps Rota from working."],
   examples: [
-    { command: "rota doctor", says: "is everything in order here?" },
+    { command: "rota doctor", comment: "is everything in order here?" },
     {
       command: "rota doctor --state-dir /var/lib/rota --json",
-      says: "a given state directory, for a program",
+      comment: "a given state directory, for a program",
     },
   ],
   run: doctor,

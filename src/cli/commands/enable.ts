@@ -9,7 +9,7 @@ export const enableCommand: Command = {
   name: "enable",
   summary: "Enable a disabled schedule, or all schedules of an agent.",
   arguments: [TARGET],
-  examples: [{ command: "rota enable reports/nightly", says: "plan it again from now on" }],
+  examples: [{ command: "rota enable reports/nightly", comment: "plan it again from now on" }],
   run: enable,
 };
 
@@ -17,7 +17,7 @@ export const disableCommand: Command = {
   name: "disable",
   summary: "Disable a schedule, or all schedules of an agent. A running job continues.",
   arguments: [TARGET],
-  examples: [{ command: "rota disable reports/nightly", says: "until it is enabled again" }],
+  examples: [{ command: "rota disable reports/nightly", comment: "until it is enabled again" }],
   run: disable,
 };
 

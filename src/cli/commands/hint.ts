@@ -25,9 +25,9 @@ export const hintCommand: Command = {
   arguments: [TARGET],
   options: [INTERVAL, AT, TTL, REASON, CLEAR],
   examples: [
-    { command: "rota hint watcher/site --interval 1m --ttl 30m", says: "every minute for half an hour" },
-    { command: "rota hint watcher/site --at 10m", says: "one extra run in ten minutes" },
-    { command: "rota hint watcher/site --clear", says: "back to its own interval" },
+    { command: "rota hint watcher/site --interval 1m --ttl 30m", comment: "every minute for half an hour" },
+    { command: "rota hint watcher/site --at 10m", comment: "one extra run in ten minutes" },
+    { command: "rota hint watcher/site --clear", comment: "back to its own interval" },
   ],
   run: hint,
 };

@@ -24,8 +24,8 @@ export const initCommand: Command = {
   arguments: [DIRECTORY],
   options: [FORCE],
   examples: [
-    { command: "rota init", says: "in the current directory" },
-    { command: "rota init fleet && cd fleet && rota run", says: "in a new directory, and run it" },
+    { command: "rota init", comment: "in the current directory" },
+    { command: "rota init fleet && cd fleet && rota run", comment: "in a new directory, and run it" },
   ],
   run: init,
 };

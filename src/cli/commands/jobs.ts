@@ -48,10 +48,10 @@ export const jobsCommand: Command = {
   summary: "List jobs, newest first: when each ran, how it ended, and its summary or error.",
   options: [AGENT, SCHEDULE, STATUS, SINCE, UNTIL, LIMIT, IDS],
   examples: [
-    { command: "rota jobs", says: `the last ${DEFAULT_LIMIT}` },
+    { command: "rota jobs", comment: `the last ${DEFAULT_LIMIT}` },
     {
       command: "rota jobs --agent reports --status failed --since 1d",
-      says: "failed jobs of the last day",
+      comment: "failed jobs of the last day",
     },
   ],
   run: jobs,

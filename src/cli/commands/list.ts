@@ -52,8 +52,8 @@ export const listCommand: Command = {
   arguments: [AGENT],
   options: [ALL, NAMES],
   examples: [
-    { command: "rota list", says: "every schedule, the next to run first" },
-    { command: "rota list reports --json", says: "the schedules of one agent, for a program" },
+    { command: "rota list", comment: "every schedule, the next to run first" },
+    { command: "rota list reports --json", comment: "the schedules of one agent, for a program" },
   ],
   run: list,
 };

@@ -20,9 +20,9 @@ export const logsCommand: Command = {
   arguments: [JOB],
   options: [FOLLOW],
   examples: [
-    { command: "rota logs job-2026-11-15-k3x9qa", says: "the output of a job" },
-    { command: "rota logs k3x9qa", says: "the same, by the end of its id" },
-    { command: "rota logs reports/nightly -f", says: "follow the latest job of a schedule" },
+    { command: "rota logs job-2026-11-15-k3x9qa", comment: "the output of a job" },
+    { command: "rota logs k3x9qa", comment: "the same, by the end of its id" },
+    { command: "rota logs reports/nightly -f", comment: "follow the latest job of a schedule" },
   ],
   run: logs,
 };

@@ -12,8 +12,8 @@ export const migrateCommand: Command = {
       "once. It leaves the schema of a newer version of Rota unchanged, with exit code 1.",
   ],
   examples: [
-    { command: "rota migrate --database-url postgres://rota@db/app", says: "create or update its tables" },
-    { command: "rota migrate --json", says: "the database of DATABASE_URL, for a program" },
+    { command: "rota migrate --database-url postgres://rota@db/app", comment: "create or update its tables" },
+    { command: "rota migrate --json", comment: "the database of DATABASE_URL, for a program" },
   ],
   run: migrate,
 };

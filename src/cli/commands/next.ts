@@ -56,12 +56,12 @@ export const nextCommand: Command = {
   arguments: [TARGET],
   options: [COUNT, CRON, INTERVAL, TIMEZONE, FROM],
   examples: [
-    { command: "rota next reports/nightly -n 5", says: "the next five runs" },
+    { command: "rota next reports/nightly -n 5", comment: "the next five runs" },
     {
       command: 'rota next --cron "30 2 * * *" --timezone Europe/Berlin --from 2026-03-27T00:00:00Z',
-      says: "how daylight saving time affects an expression",
+      comment: "how daylight saving time affects an expression",
     },
-    { command: "rota next --interval 5m -n 3", says: "every five minutes, starting now" },
+    { command: "rota next --interval 5m -n 3", comment: "every five minutes, starting now" },
   ],
   run: next,
 };

@@ -29,8 +29,8 @@ export const nodesCommand: Command = {
       "removed later.",
   ],
   examples: [
-    { command: "rota nodes --database-url postgres://rota@db/app", says: "the nodes of a fleet" },
-    { command: "rota nodes --json", says: "the nodes on DATABASE_URL, for a program" },
+    { command: "rota nodes --database-url postgres://rota@db/app", comment: "the nodes of a fleet" },
+    { command: "rota nodes --json", comment: "the nodes on DATABASE_URL, for a program" },
   ],
   run: nodes,
 };

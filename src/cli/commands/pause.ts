@@ -17,9 +17,9 @@ export const pauseCommand: Command = {
   arguments: [TARGET],
   options: [UNTIL, FOR],
   examples: [
-    { command: "rota pause reports/nightly", says: "until it is resumed" },
-    { command: "rota pause reports --for 2h", says: "all schedules of an agent, for two hours" },
-    { command: "rota pause reports/nightly --until 2026-12-01T09:00:00Z", says: "until a time" },
+    { command: "rota pause reports/nightly", comment: "until it is resumed" },
+    { command: "rota pause reports --for 2h", comment: "all schedules of an agent, for two hours" },
+    { command: "rota pause reports/nightly --until 2026-12-01T09:00:00Z", comment: "until a time" },
   ],
   run: pause,
 };
@@ -28,7 +28,7 @@ export const resumeCommand: Command = {
   name: "resume",
   summary: "End the pause of a schedule, or of all schedules of an agent.",
   arguments: [TARGET],
-  examples: [{ command: "rota resume reports/nightly", says: "plan it again from now on" }],
+  examples: [{ command: "rota resume reports/nightly", comment: "plan it again from now on" }],
   run: resume,
 };
 

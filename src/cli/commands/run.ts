@@ -28,12 +28,12 @@ export function runCommandOn(host: RunHost): Command {
     ],
     options: RUN_OPTIONS,
     examples: [
-      { command: "rota run", says: "the fleet of the nearest rota.yaml" },
-      { command: "rota run --agent reports,inbox --no-live", says: "two of its agents, as lines" },
-      { command: "rota run --json > events.ndjson", says: "notices for a program" },
+      { command: "rota run", comment: "the fleet of the nearest rota.yaml" },
+      { command: "rota run --agent reports,inbox --no-live", comment: "two of its agents, as lines" },
+      { command: "rota run --json > events.ndjson", comment: "notices for a program" },
       {
         command: "rota run --database-url postgres://rota@db/app --node-name api-1",
-        says: "as one of several nodes",
+        comment: "as one of several nodes",
       },
     ],
     run: async (call) => {

@@ -46,8 +46,8 @@ export function triggerCommandOn(host: RunHost): Command {
     arguments: [TARGET],
     options: [WAIT],
     examples: [
-      { command: "rota trigger reports/nightly", says: "start it and print the job's id" },
-      { command: "rota trigger reports/nightly --wait", says: "start it and wait for its end" },
+      { command: "rota trigger reports/nightly", comment: "start it and print the job's id" },
+      { command: "rota trigger reports/nightly --wait", comment: "start it and wait for its end" },
     ],
     run: (call) => trigger(call, host),
   };
@@ -107,10 +107,8 @@ async function runHere(call: Call, fleet: Fleet, { target, host }: Foreground): 
   const { Scheduler } = await import("../../scheduler/scheduler.js");
   await using scheduler = new Scheduler({ ...fleet.config, store: opened.store, clock, logger });
   await scheduler.start([{ ...agent, schedules: { [schedule]: definition } }]);
-  if (!isJson)
-    output.message(
-      `No scheduler runs${hasLiveScheduler(fleet) ? " that knows it" : ""}, so ${name} runs here.`,
-    );
+  const reason = hasLiveScheduler(fleet) ? "No running scheduler knows this schedule" : "No scheduler runs";
+  if (!isJson) output.message(`${reason}, so ${name} runs in this process.`);
   const record = await inForeground(call, { host, name, agent, schedule, scheduler });
   await scheduler.stop({ timeout: Infinity });
   return reportJobEnd(call, record);

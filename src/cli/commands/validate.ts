@@ -20,10 +20,10 @@ export const validateCommand: Command = {
   summary: "Check a configuration, and report all of its problems.",
   arguments: [FILE],
   examples: [
-    { command: "rota validate", says: `the nearest ${CONFIG_NAME}` },
+    { command: "rota validate", comment: `the nearest ${CONFIG_NAME}` },
     {
       command: "rota validate fleet.yaml --json",
-      says: "its problems with file, line and column, for a program",
+      comment: "its problems with file, line and column, for a program",
     },
   ],
   run: validate,
