@@ -38,7 +38,7 @@ describe.runIf(hasBash)("bash", () => {
   it.each([
     ["commands", ["rota", "li"], ["list"]],
     ["options of a command", ["rota", "list", "--na"], ["--names"]],
-    ["options that all have", ["rota", "jobs", "--state"], ["--state-dir"]],
+    ["global options", ["rota", "jobs", "--state"], ["--state-dir"]],
     ["the values of an option", ["rota", "jobs", "--status", "comp"], ["completed"]],
     ["the names of schedules", ["rota", "describe", "reports/n"], ["reports/nightly"]],
     ["the names of agents", ["rota", "jobs", "--agent", "in"], ["inbox"]],

@@ -39,9 +39,9 @@ describe("rota pause", () => {
   });
 
   it.each([
-    ["both ends", ["--for", "2h", "--until", "2026-03-01T14:00:00Z"], "not both"],
+    ["--for together with --until", ["--for", "2h", "--until", "2026-03-01T14:00:00Z"], "not both"],
     ["an end in the past", ["--until", "2026-03-01T11:00:00Z"], "in the past"],
-    ["an end that is no time", ["--until", "soon"], 'Invalid --until "soon"'],
+    ["an invalid time", ["--until", "soon"], 'Invalid --until "soon"'],
   ])("refuses %s", async (_, options, says) => {
     const scene = new Scene();
     expect(await scene.run("pause", "reports", ...options)).toBe(2);
@@ -118,7 +118,7 @@ describe("rota hint", () => {
   });
 
   it.each([
-    ["nothing at all", []],
+    ["a call without options", []],
     ["a hint together with --clear", ["--clear", "--at", "10m"]],
   ])("refuses %s", async (_, options) => {
     const scene = new Scene();

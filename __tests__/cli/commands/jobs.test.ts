@@ -50,7 +50,7 @@ describe("rota jobs", () => {
     ["until a time", ["--until", "2026-03-01T11:00:00Z"], [1, 0]],
     ["between two times", ["--since", "1d", "--until", "1h"], [1]],
     ["up to a number", ["--limit", "2"], [2, 1]],
-    ["up to a number, of those before a time", ["--until", "1h", "-n", "1"], [1]],
+    ["up to a number, of jobs before a time", ["--until", "1h", "-n", "1"], [1]],
   ])("lists only jobs %s", async (_, args, expected) => {
     const scene = new Scene();
     const ids = await withJobs(scene);
@@ -96,9 +96,9 @@ describe("rota jobs", () => {
 
   it.each([
     ["an agent without a name", ["--agent", ""], "--agent needs a value"],
-    ["a status that is none", ["--status", "done"], "expected one of running, completed"],
-    ["a time that is none", ["--since", "yesterday"], 'or "2h" for two hours ago'],
-    ["a time before all calendars", ["--since", "999999999999d"], "it is outside the range of dates"],
+    ["an unknown status", ["--status", "done"], "expected one of running, completed"],
+    ["an invalid time", ["--since", "yesterday"], 'or "2h" for two hours ago'],
+    ["a time outside the range of dates", ["--since", "999999999999d"], "it is outside the range of dates"],
   ])("exits with 2 for %s", async (_, args, message) => {
     const scene = new Scene();
     expect(await scene.run("jobs", ...args)).toBe(2);

@@ -62,15 +62,15 @@ describe("rota list", () => {
   });
 
   it.each([
-    ["what was never planned", {}, "not planned yet"],
+    ["a schedule that was never planned", {}, "not planned yet"],
     [
       "a running job whose scheduler is gone",
       { status: "running", claim: CLAIM },
       `running ${CLAIM.job_id}, whose scheduler is gone`,
     ],
-    ["what is disabled", { status: "disabled" }, "disabled"],
+    ["a disabled schedule", { status: "disabled" }, "disabled"],
     ["a pause with an end", { paused_until: "2026-03-01T13:00:00Z" }, "paused until "],
-    ["a pause without one", { paused_until: NO_END }, "paused until it is resumed"],
+    ["a pause without an end", { paused_until: NO_END }, "paused until it is resumed"],
     ["a time that has passed", { next_run_at: "2026-03-01T11:00:00Z" }, "due, but no scheduler runs"],
     [
       "failures that slow it down",
@@ -224,8 +224,8 @@ describe("rota list", () => {
 
   it.each([
     [2, "there is no configuration", []],
-    [3, "there is no such state directory", ["--state-dir", "nowhere"]],
-    [2, "the configuration that was named is not there", ["--config", "nowhere.yaml"]],
+    [3, "the state directory does not exist", ["--state-dir", "nowhere"]],
+    [2, "the configuration does not exist", ["--config", "nowhere.yaml"]],
   ])("exits with %i when %s", async (exitCode, _, args) => {
     expect(await new Terminal().run("list", ...args)).toBe(exitCode);
   });

@@ -68,7 +68,7 @@ describe("rota logs", () => {
 
   it.each([
     [3, "an unknown id", "job-2026-03-01-k3x9qb", `Did you mean "${ID}"?`],
-    [3, "a name that nobody has", "Nobody", "`rota jobs` lists jobs"],
+    [3, "an unknown name", "Nobody", "`rota jobs` lists jobs"],
     [3, "a path", "../../etc/passwd", "There is no job"],
     [2, "the end of several ids", "9qa", `Name one: ${ID}, job-2026-03-01-aaa9qa`],
   ])("exits with %i for %s", async (exitCode, _, text, message) => {

@@ -105,12 +105,12 @@ describe("rota next", () => {
 
   it.each([
     [
-      "is paused until somebody resumes it",
+      "is paused until it is resumed",
       { paused_until: "9999-12-31T23:59:59.999Z" },
       "paused until it is resumed",
     ],
     ["is disabled", { status: "disabled" }, "disabled"],
-  ] as const)("shows the reason when there is no next run: what %s", async (_, patch, why) => {
+  ] as const)("shows the reason when there is no next run of a schedule that %s", async (_, patch, why) => {
     const scene = new Scene();
     await scene.state("reports/nightly", patch);
     expect(await scene.run("next", "reports/nightly")).toBe(0);
@@ -125,24 +125,24 @@ describe("rota next", () => {
   });
 
   it.each([
-    [2, "an expression that is none", ["--cron", "61 * * * *"], "The minute goes from 0 to 59"],
+    [2, "an invalid expression", ["--cron", "61 * * * *"], "The minute goes from 0 to 59"],
     [
       2,
       "an unknown zone",
       ["--cron", "@daily", "--timezone", "Mars/Olympus"],
       'Unknown time zone "Mars/Olympus"',
     ],
-    [2, "an interval that is none", ["--interval", "5x"], 'Invalid time unit "x"'],
-    [2, "nothing at all", [], "Give exactly one of agent/schedule, --cron and --interval"],
+    [2, "an invalid interval", ["--interval", "5x"], 'Invalid time unit "x"'],
+    [2, "no arguments", [], "Give exactly one of agent/schedule, --cron and --interval"],
     [
       2,
-      "two things at once",
+      "a schedule together with --cron",
       ["reports/hourly", "--cron", "@daily"],
       "Give exactly one of agent/schedule, --cron and --interval",
     ],
     [2, "a zone without an expression", ["reports/hourly", "--timezone", "UTC"], "works with --cron only"],
-    [2, "a time that is none", ["--cron", "@daily", "--from", "noon"], 'Invalid --from "noon"'],
-    [2, "a number of runs that nobody reads", ["--cron", "@daily", "-n", "99999"], "at most 10000"],
+    [2, "an invalid time", ["--cron", "@daily", "--from", "noon"], 'Invalid --from "noon"'],
+    [2, "too many runs", ["--cron", "@daily", "-n", "99999"], "at most 10000"],
     [2, "an agent with several schedules", ["reports"], 'Name one: "reports/nightly", "reports/hourly"'],
     [2, "a schedule that is switched off", ["reports/old"], "switched off in the configuration"],
     [3, "an unknown schedule", ["reports/nihgtly"], 'Did you mean "reports/nightly"?'],

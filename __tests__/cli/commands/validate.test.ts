@@ -56,7 +56,7 @@ describe("rota validate", () => {
   });
 
   it.each([
-    ["there is none", []],
+    ["there is no configuration", []],
     ["the named one is not there", ["nowhere.yaml"]],
   ])("exits with 2 when %s", async (_, args) => {
     const terminal = new Terminal();

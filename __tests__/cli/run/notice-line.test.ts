@@ -85,7 +85,7 @@ describe("the line of a skipped slot", () => {
   });
 
   it.each(["disabled", "unsupported_type", "no_work", "not_due"] as const)(
-    "is none where that is no news: %s",
+    "does not exist for the reason %s",
     (reason) => {
       expect(
         lineOf({ event: "schedule:skipped", details: { agent: "a", schedule: "x", reason } }),

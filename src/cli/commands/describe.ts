@@ -23,13 +23,13 @@ import {
   nextRunOf,
   pausedUntil,
   displayStatus,
+  STATUS_STYLES,
   formatTime,
   whyOf,
 } from "../format/plan.js";
 import { oneLine } from "../format/text-width.js";
 import { zonedTime } from "../format/when.js";
-import { tookText } from "./jobs.js";
-import { STATUS_STYLES } from "./list.js";
+import { tookText } from "../format/job.js";
 
 const RUNS_SHOWN = 5;
 const JOBS_SHOWN = 5;

@@ -1,17 +1,16 @@
 /** `rota jobs`: lists jobs, newest first. */
 import { isoTimeMs } from "../../iso-time.js";
-import type { JobRecord, JobStatus } from "../../state/job-log/job-log.js";
+import type { JobRecord } from "../../state/job-log/job-log.js";
 import { type Call, type Command, choiceOption, countOption, flag, textOption } from "../command.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
+import { JOB_STYLES, tookText } from "../format/job.js";
 import { unknownName } from "../fleet/find-target.js";
 import { connectToState } from "../fleet/fleet.js";
 import { instantOption } from "../instant-option.js";
 import { configOf } from "../location/locate.js";
 import type { StateConnection } from "../location/state-location.js";
-import type { Style } from "../format/style.js";
 import type { Cell, Column } from "../format/table.js";
-import { timeCell } from "../format/time-cell.js";
-import { shortDuration } from "../format/when.js";
+import { timeCell } from "../format/when.js";
 
 const STATUSES = ["running", "completed", "failed", "timeout", "cancelled", "interrupted"] as const;
 const DEFAULT_LIMIT = 20;
@@ -34,14 +33,6 @@ const COLUMNS: readonly Column[] = [
   { title: "AGENT/SCHEDULE", cutTo: 10 },
   { title: "SUMMARY", cutTo: 8 },
 ];
-export const JOB_STYLES: Readonly<Record<JobStatus, Style>> = {
-  running: "cyan",
-  completed: "green",
-  failed: "red",
-  timeout: "red",
-  cancelled: "yellow",
-  interrupted: "yellow",
-};
 
 export const jobsCommand: Command = {
   name: "jobs",
@@ -106,12 +97,6 @@ function jobCells(record: JobRecord, now: Date): Cell[] {
     schedule === null ? agent : `${agent}/${schedule}`,
     record.error ?? record.summary ?? "",
   ];
-}
-
-/** The duration of a job, or with "…" the time that a running job has taken so far. */
-export function tookText({ status, duration_ms, started_at }: JobRecord, now: Date): string {
-  if (status === "running") return `${shortDuration(now.getTime() - startMs(started_at))}…`;
-  return duration_ms === null ? "-" : shortDuration(duration_ms);
 }
 
 function startMs(text: string): number {

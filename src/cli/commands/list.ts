@@ -13,12 +13,17 @@ import {
   readFleet,
 } from "../fleet/fleet.js";
 import { formatLiveSchedulers } from "../format/schedulers.js";
-import { nextRunOf, type DisplayStatus, displayStatus, type PlanContext, whyOf } from "../format/plan.js";
-import type { Style } from "../format/style.js";
+import {
+  nextRunOf,
+  type DisplayStatus,
+  displayStatus,
+  type PlanContext,
+  STATUS_STYLES,
+  whyOf,
+} from "../format/plan.js";
 import type { Cell, Column } from "../format/table.js";
-import { timeCell } from "../format/time-cell.js";
 import { oneLine } from "../format/text-width.js";
-import { relativeTime, shortDuration } from "../format/when.js";
+import { relativeTime, shortDuration, timeCell } from "../format/when.js";
 
 const AGENT: Argument = {
   name: "agent",
@@ -38,13 +43,6 @@ const COLUMNS: readonly Column[] = [
   { title: "AGENT/SCHEDULE", cutTo: 10 },
   { title: "WHY", cutTo: 8 },
 ];
-export const STATUS_STYLES: Readonly<Record<DisplayStatus, Style | undefined>> = {
-  disabled: "dim",
-  failing: "red",
-  idle: undefined,
-  paused: "yellow",
-  running: "green",
-};
 
 export const listCommand: Command = {
   name: "list",

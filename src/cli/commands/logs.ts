@@ -7,7 +7,7 @@ import { connectToState } from "../fleet/fleet.js";
 import { OutputTail } from "../fleet/output-tail.js";
 import type { StateConnection } from "../location/state-location.js";
 import { oneLine } from "../format/text-width.js";
-import { JOB_STYLES, tookText } from "./jobs.js";
+import { JOB_STYLES, tookText } from "../format/job.js";
 
 const FOLLOW = flag("follow", { short: "f", summary: "Follow the output until the job has ended." });
 const POLL_MS = 500;

@@ -6,8 +6,7 @@ import { EXIT, type ExitCode } from "../exit-codes.js";
 import { messageLogger } from "../fleet/fleet.js";
 import { openDatabase, requiredAddress } from "../location/named-database.js";
 import type { Cell, Column } from "../format/table.js";
-import { timeCell } from "../format/time-cell.js";
-import { relativeTime } from "../format/when.js";
+import { relativeTime, timeCell } from "../format/when.js";
 
 const COLUMNS: readonly Column[] = [
   { title: "NAME", cutTo: 10 },

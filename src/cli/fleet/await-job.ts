@@ -1,7 +1,7 @@
 /** Waits for the end of a job that runs in another process, and reports how it ended. */
 import type { JobRecord } from "../../state/job-log/job-log.js";
 import type { Call } from "../command.js";
-import { JOB_STYLES, tookText } from "../commands/jobs.js";
+import { JOB_STYLES, tookText } from "../format/job.js";
 import { refusedError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import type { StateConnection } from "../location/state-location.js";

@@ -8,9 +8,18 @@ import { isAutomatic } from "../../scheduler/control/schedule-check.js";
 import { isAhead } from "../../state/claim-rules.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import type { AgentLoad, FleetSchedule } from "../fleet/fleet.js";
+import type { Style } from "./style.js";
 import { relativeTime, zonedTime } from "./when.js";
 
 export type DisplayStatus = "disabled" | "failing" | "idle" | "paused" | "running";
+
+export const STATUS_STYLES: Readonly<Record<DisplayStatus, Style | undefined>> = {
+  disabled: "dim",
+  failing: "red",
+  idle: undefined,
+  paused: "yellow",
+  running: "green",
+};
 
 export interface PlanContext {
   readonly now: Date;

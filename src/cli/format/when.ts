@@ -1,6 +1,7 @@
 /** Formats times and durations: "in 5m", "3h ago", and ISO times with the offset of a zone. Pure. */
 import { UNIT_MS } from "../../duration.js";
 import { timeZone } from "../../scheduler/timing/time-zone.js";
+import type { Cell } from "./table.js";
 
 const UNITS = [
   ["d", UNIT_MS.d],
@@ -42,6 +43,11 @@ export function zonedTime(at: Date, timezone?: string): string {
 /** "03-01 13:00:00", for narrow terminals. */
 export function shortZonedTime(at: Date, timezone?: string): string {
   return zonedTime(at, timezone).slice("2026-".length, "2026-03-01T13:00:00".length).replace("T", " ");
+}
+
+/** A time in a table, with a short form for narrow terminals; "-" for no time. */
+export function timeCell(at: Date | undefined): Cell {
+  return at === undefined ? "-" : { text: zonedTime(at), short: shortZonedTime(at) };
 }
 
 /** "+05:30", with seconds for historical zones that have them. */
