@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { newsLine } from "../../../src/cli/run/news-line.js";
 import type { News } from "../../../src/cli/run/news.js";
 import type { JobRecord } from "../../../src/index.js";
-import { every } from "../../scheduler/fleet.js";
+import { every } from "../../scheduler/scene.js";
 import { JOB, NOON } from "./fleet-view.js";
 
 const RECORD: JobRecord = {

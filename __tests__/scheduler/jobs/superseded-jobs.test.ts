@@ -1,20 +1,23 @@
 /** What a scheduler on a shared store records of jobs whose slots another has taken. */
 import { describe, expect, it } from "vitest";
 import type { JobRecord, ScheduleKey } from "../../../src/index.js";
-import { agent, fleet, type Fleet } from "../fleet.js";
+import { agent, every, type GatedScene, gatedScene } from "../scene.js";
 
 const WORK: ScheduleKey = { agent: "a", schedule: "work" };
 
 /** A job of two minutes whose slot is taken meanwhile, as by another scheduler. */
-async function superseded(isShared: boolean, end: () => unknown): Promise<Fleet & { ended: JobRecord[] }> {
-  const set = fleet({ leaseMs: 30_000, isShared });
+async function superseded(
+  isShared: boolean,
+  end: () => unknown,
+): Promise<GatedScene & { ended: JobRecord[] }> {
+  const set = gatedScene({ leaseMs: 30_000, isShared });
   const ended: JobRecord[] = [];
   set.scheduler.on("job:finished", ({ job }) => ended.push(job));
   const run = async (): Promise<unknown> => {
     await set.clock.sleep("2m");
     return end();
   };
-  await set.scheduler.start([agent("a", { every: "1h", run })]);
+  await set.scheduler.start([agent("a", { work: every("1h") }, { run })]);
   await set.clock.advance("5s");
   set.store.fail("renew", new Error("away"), 1_000);
   for (let second = 0; second < 40; second++) await set.clock.advance("1s");
@@ -57,9 +60,9 @@ describe("a job whose slot another has taken", () => {
 
 describe("the record of a job on a shared store", () => {
   it("waits for the store to say whose the slot is", async () => {
-    const set = fleet({ isShared: true });
+    const set = gatedScene({ isShared: true });
     const gate = set.store.hold("complete");
-    await set.scheduler.start([agent("a", { every: "1h" })]);
+    await set.scheduler.start([agent("a", { work: every("1h") })]);
     await set.clock.advance("1s");
     await gate.reached;
     expect(set.store.count("jobs.finish")).toBe(0);
@@ -69,9 +72,9 @@ describe("the record of a job on a shared store", () => {
   });
 
   it("waits also when that has to be tried again", async () => {
-    const set = fleet({ isShared: true });
+    const set = gatedScene({ isShared: true });
     set.store.fail("complete", new Error("away"), 3);
-    await set.scheduler.start([agent("a", { every: "1h" })]);
+    await set.scheduler.start([agent("a", { work: every("1h") })]);
     await set.clock.advance(1_500);
     expect(set.store.count("jobs.finish")).toBe(0);
     await set.clock.advance("5s");
@@ -80,9 +83,9 @@ describe("the record of a job on a shared store", () => {
   });
 
   it("is tried again when only that cannot be written", async () => {
-    const set = fleet({ isShared: true });
+    const set = gatedScene({ isShared: true });
     set.store.fail("jobs.finish", new Error("away"), 3);
-    await set.scheduler.start([agent("a", { every: "1h" })]);
+    await set.scheduler.start([agent("a", { work: every("1h") })]);
     await set.clock.advance("10s");
     expect(await set.store.jobs.list()).toMatchObject([{ status: "completed" }]);
     expect(set.store.count("complete")).toBe(1);

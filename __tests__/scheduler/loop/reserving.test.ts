@@ -1,12 +1,11 @@
 /** Slots are made ready shortly before their time, and nobody can tell except by how soon their jobs start. */
 import { describe, expect, it } from "vitest";
-import type { Fleet } from "../fleet.js";
-import { agent, fleet } from "../fleet.js";
+import { agent, cron, type GatedScene, gatedScene } from "../scene.js";
 
 /** A fleet of one agent that runs each full minute, half a check before the first minute: its slot is reserved. */
-async function beforeTheMinute(options: Parameters<typeof fleet>[0] = {}): Promise<Fleet> {
-  const crew = fleet(options);
-  await crew.scheduler.start([agent("a", { cron: "* * * * *" })]);
+async function beforeTheMinute(options: Parameters<typeof gatedScene>[0] = {}): Promise<GatedScene> {
+  const crew = gatedScene(options);
+  await crew.scheduler.start([agent("a", { work: cron("* * * * *") })]);
   await crew.clock.advance(59_900);
   expect(crew.starts).toEqual([]);
   return crew;
@@ -18,7 +17,7 @@ describe("a slot that comes due soon", () => {
     [200, "00:00:59.900"],
     [60_000, "00:00:59.500"],
   ])("is reserved half a check ahead, at most half a second (%i ms)", async (checkInterval, expected) => {
-    const { clock, store, scheduler, starts } = fleet({ checkInterval });
+    const { clock, store, scheduler, starts } = gatedScene({ checkInterval });
     const reserved: string[] = [];
     const reserve = store.reserve.bind(store);
     store.reserve = async (limit, aheadMs) => {
@@ -27,14 +26,14 @@ describe("a slot that comes due soon", () => {
         reserved.push(clock.now().toISOString().slice(11, -1));
       return reserve(limit, aheadMs);
     };
-    await scheduler.start([agent("a", { cron: "* * * * *" })]);
+    await scheduler.start([agent("a", { work: cron("* * * * *") })]);
     await clock.advance("61s");
     expect(reserved[0]).toBe(expected);
     expect(starts).toEqual(["a 00:01"]);
   });
 
   it("is reserved within the fleet's limit", async () => {
-    const { clock, store, scheduler } = fleet({ maxConcurrent: 3 });
+    const { clock, store, scheduler } = gatedScene({ maxConcurrent: 3 });
     const limits: number[] = [];
     const reserve = store.reserve.bind(store);
     store.reserve = (limit, aheadMs) => {
@@ -43,8 +42,8 @@ describe("a slot that comes due soon", () => {
     };
     const never = (): Promise<void> => new Promise(() => {});
     await scheduler.start([
-      agent("a", { cron: "* * * * *", run: never }),
-      agent("b", { cron: "30 * * * * *" }),
+      agent("a", { work: cron("* * * * *") }, { run: never }),
+      agent("b", { work: cron("30 * * * * *") }),
     ]);
     await clock.advance("91s");
     expect([limits[0], limits.at(-1)]).toEqual([3, 2]);
@@ -52,12 +51,12 @@ describe("a slot that comes due soon", () => {
   });
 
   it("runs at its time when it could not be reserved, and nobody is told", async () => {
-    const { clock, store, scheduler, starts, errors } = fleet();
+    const { clock, store, scheduler, starts, troubles } = gatedScene();
     store.fail("reserve", new Error("disk full"), 1_000);
-    await scheduler.start([agent("a", { cron: "* * * * *" })]);
+    await scheduler.start([agent("a", { work: cron("* * * * *") })]);
     await clock.advance("61s");
     expect(starts).toEqual(["a 00:01"]);
-    expect(errors).toEqual([]);
+    expect(troubles).toEqual([]);
   });
 
   it("does not run when its schedule is disabled, paused or gone in the last moment", async () => {
@@ -75,7 +74,7 @@ describe("a slot that comes due soon", () => {
 
   it("runs as its schedule says when that is another in the last moment", async () => {
     const { clock, scheduler, starts } = await beforeTheMinute();
-    scheduler.setAgents([agent("a", { cron: "30 * * * * *" })]);
+    scheduler.setAgents([agent("a", { work: cron("30 * * * * *") })]);
     await clock.advance("31s");
     expect(starts).toEqual(["a 00:01:30"]);
   });
@@ -83,7 +82,7 @@ describe("a slot that comes due soon", () => {
   it("is not in the way of a job that is started by hand, and waits for it", async () => {
     const crew = await beforeTheMinute();
     const { clock, scheduler, starts } = crew;
-    const longer = agent("a", { cron: "* * * * *", run: () => clock.sleep(500) });
+    const longer = agent("a", { work: cron("* * * * *") }, { run: () => clock.sleep(500) });
     scheduler.setAgents([longer]);
     await clock.advance(50);
     expect(await scheduler.trigger("a")).toMatchObject({ success: true });
@@ -96,7 +95,7 @@ describe("a slot that comes due soon", () => {
     await scheduler.stop();
     await clock.advance("1s");
     expect(starts).toEqual([]);
-    await scheduler.start([agent("a", { cron: "* * * * *" })]);
+    await scheduler.start([agent("a", { work: cron("* * * * *") })]);
     await clock.advance("1s");
     expect(starts).toEqual(["a 00:01:00.900"]);
     const { interrupted_count: interrupted = 0 } = await store.read({ agent: "a", schedule: "work" });
