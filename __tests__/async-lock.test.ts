@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { AsyncLock } from "../src/async-lock.js";
-import { watch, type Watched } from "./scheduler/fleet.js";
+import { watch, type Watched } from "./watched-promise.js";
 
 interface Scene {
   /** "+a" when the task began, "-a" when it was ended. */

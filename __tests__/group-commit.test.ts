@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { GroupCommit, type GroupCommitOptions } from "../src/group-commit.js";
-import { watch, type Watched } from "./scheduler/fleet.js";
+import { watch, type Watched } from "./watched-promise.js";
 
 interface Scene {
   readonly commit: GroupCommit<string>;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { noticeLine } from "../../../src/cli/run/notice-line.js";
 import type { Notice } from "../../../src/cli/run/notice.js";
 import type { JobRecord } from "../../../src/index.js";
-import { every } from "../../scheduler/fleet.js";
+import { every } from "../../scheduler/scene.js";
 import { JOB, NOON } from "./run-view.js";
 
 const RECORD: JobRecord = {

@@ -3,7 +3,7 @@ import type { FleetSchedule } from "../../../src/cli/fleet/fleet.js";
 import type { RunView } from "../../../src/cli/run/run-model.js";
 import type { Paint } from "../../../src/cli/format/style.js";
 import type { ScheduleState } from "../../../src/index.js";
-import { every } from "../../scheduler/fleet.js";
+import { every } from "../../scheduler/scene.js";
 
 export const NOON: Date = new Date("2026-03-01T12:00:00.000Z");
 export const JOB = "job-2026-03-01-aaaaaa";
