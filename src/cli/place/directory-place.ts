@@ -100,12 +100,6 @@ class DirectoryGuest extends DirectoryHome implements Guest {
 
 class ByHandStore extends FileStore {
   override async claimDue(): Promise<DueSlots> {
-    return { claims: [], skipped: [] };
-  }
-
-  override async reserve(): Promise<void> {}
-
-  override async nextDueAt(): Promise<undefined> {
-    return undefined;
+    return { claims: [], skipped: [], nextDueAt: undefined };
   }
 }
