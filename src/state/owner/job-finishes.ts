@@ -34,7 +34,7 @@ interface WrittenStates {
 
 export class JobFinishes {
   readonly #store: FinishingStore;
-  /** Jobs whose claim has ended and whose record is not written yet. */
+  /** Jobs whose claim has ended and whose record is still to be written. */
   readonly #unrecorded = new Set<string>();
 
   constructor(store: FinishingStore) {
@@ -53,7 +53,7 @@ export class JobFinishes {
       this.#finishRest(rest),
     ]);
     for (const [index, { claim }] of held.entries())
-      if (isWritten(records[index])) this.#unrecorded.delete(claim.jobId);
+      if (isSettled(records[index])) this.#unrecorded.delete(claim.jobId);
     if (states.failure !== undefined && rest.length === 0 && !records.some(isWritten))
       throw states.failure.error;
     const heldResults = states.results.map((result, index) => finishResult(result, records[index]));
@@ -165,7 +165,7 @@ export class JobFinishes {
     return ends.map(({ claim, record }, index) => {
       const isClosed = record !== undefined && closed.has(claim.jobId);
       const result = isClosed ? undefined : records[index];
-      if (record !== undefined && isWritten(result)) this.#unrecorded.delete(claim.jobId);
+      if (record !== undefined && isSettled(result)) this.#unrecorded.delete(claim.jobId);
       return finishResult({ claim: areEnded[index] === true ? "ended" : "superseded" }, result);
     });
   }
@@ -196,6 +196,12 @@ function isWritten(record: RecordResult): boolean {
   return record === undefined;
 }
 
+/** Whether a repeated call could do no better: the record is durable, or can never be written. */
+function isSettled(record: RecordResult): boolean {
+  if (record === undefined || record === "none") return true;
+  return record.error instanceof StateError && record.error.code === "INVALID_STATE";
+}
+
 /** Both lists as one: at each place the next of `first` where `isFirst` says so, else the next of `second`. */
 function merged(
   first: readonly FinishResult[],
@@ -220,7 +226,6 @@ function fixedChange(change: ScheduleChange): ScheduleChange {
   try {
     return checkedChange(change);
   } catch (error) {
-    if (!(error instanceof StateError)) throw error;
     return () => {
       throw error;
     };
