@@ -222,7 +222,7 @@ describe("the heartbeat of a node", () => {
     };
     const heartbeat = new Heartbeat(3, beat, logger);
     await until(() => beats > 5);
-    expect(lines).toEqual(["Could not show that this node lives: gone"]);
+    expect(lines).toEqual(["Could not show a sign of life: gone"]);
     isAway = false;
     const worked = beats + 2;
     await until(() => beats > worked);

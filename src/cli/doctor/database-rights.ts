@@ -25,7 +25,7 @@ export const TABLES: readonly string[] = [
   "job_outputs",
   "jobs",
   "leases",
-  "looks",
+  "polls",
   "migrations",
   "nodes",
   "queue",

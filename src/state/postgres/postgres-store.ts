@@ -1,6 +1,6 @@
 /**
  * A store that the schedulers of many machines share. PostgreSQL decides by its own clock which node claims which slot, and
- * every write is refused when its row has changed since it was read. Only the end of a lease frees a claim of another node.
+ * every write is refused when its row has changed since it was read. A node frees the claim of a different node only after its lease.
  */
 import type { Clock } from "../../clock.js";
 import { messageOf, quote } from "../../errors.js";
@@ -157,8 +157,7 @@ export class PostgresStore implements StateStore {
   async define(definitions: Definitions): Promise<readonly DefinedSchedule[]> {
     checkDefinitions(definitions);
     // Copies: the caller may change its own while the store waits.
-    const agents = (definitions.agents ?? []).map((agent) => ({ ...agent }));
-    const schedules = definitions.schedules.map((schedule) => ({ ...schedule }));
+    const { agents, schedules } = structuredClone(definitions);
     return this.#alone(async () => {
       const node = this.#node;
       const rows =

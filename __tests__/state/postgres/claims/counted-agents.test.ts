@@ -161,7 +161,7 @@ describe("the agents whose steps a node may claim", () => {
             where case when a.id < 8 * length(n.agents) then get_bit(n.agents, a.id) = 1 else false end order by a.name) as agents
           from "${schema}".nodes n order by n.name`,
       );
-      return rows.map(({ name, agents }) => [name, ...agents]);
+      return rows.map(({ name, agents }) => [name].concat(agents));
     };
     await one.define({ agents: [{ agent: "c" }], schedules: ["b/x", "b/y", "a/x"].map(key) });
     await two.define({ schedules: [key("a/x")] });

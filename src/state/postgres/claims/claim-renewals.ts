@@ -1,6 +1,6 @@
 /**
- * Renews claims; renewals that are requested together share a statement. They wait for no claim and no write, so that a
- * connection that hangs under one of these costs no job its claim.
+ * Renews claims; renewals that are requested together share a statement. A renewal
+ * waits for no claim and no write, so that a hanging connection costs no job its claim.
  */
 import { GroupCommit } from "../../../group-commit.js";
 import type { ClaimToken } from "../../store.js";

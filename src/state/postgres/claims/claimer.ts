@@ -86,7 +86,7 @@ export class Claimer {
       if (refusal !== undefined) return refusal;
       const [row] = await writer.read([key]);
       const claim = row?.owner === node ? claimOf(row) : undefined;
-      // Its lease had ended and another node took it before it could be read.
+      // A node took it over before the row was read, because the lease had ended.
       if (row === undefined || claim === undefined || this.#isTooLate(askedMs)) return "already_running";
       this.#lost.noteReceived([claim]);
       writer.note([row]);
@@ -127,7 +127,7 @@ export class Claimer {
     if (rows.length > 0) await this.#endLost(node, rows, "the reply to its claim was lost");
   }
 
-  /** The rows of a node's claims, except for those with these tokens. */
+  /** The rows of a node's claims, without the tokens in `exceptTokens`. */
   async #rowsOf(node: string, exceptTokens: readonly number[]): Promise<readonly StateRow[]> {
     const { database } = this.#options;
     const rows = await database.query({
@@ -155,8 +155,8 @@ export class Claimer {
   }
 
   /**
-   * Ends claims whose holders will not end them, and closes the records of their jobs. The claims of `node` are given back,
-   * those of other nodes count as interrupted.
+   * Ends claims whose holders will not end them, and closes the records of their jobs. The claims of `node` are given back;
+   * a claim of a different node counts as interrupted.
    */
   async #endLost(node: string | undefined, rows: readonly StateRow[], reason: string): Promise<void> {
     const { writer, time, jobs, logger } = this.#options;
@@ -166,7 +166,7 @@ export class Claimer {
         ids = [];
         for (const row of rows) {
           const state = draft.read(row);
-          // Another version: the claim was renewed meanwhile, or has ended.
+          // The claim was renewed meanwhile, or has ended.
           if (state.claim == null || draft.versionOf(row) !== row.version) continue;
           ids.push(state.claim.job_id);
           draft.patch(row, row.owner === node ? givenBack(state) : interruption(state, time.now()));

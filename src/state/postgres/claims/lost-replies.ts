@@ -4,7 +4,7 @@
  */
 export class LostReplies {
   readonly #leaseMs: number;
-  /** The tokens of claims that were received and have not ended, as numbers because these take less memory. */
+  /** The tokens of claims that were received and have not ended, as numbers to save memory. */
   readonly #received = new Set<number>();
   #searchUntilMs = -Infinity;
 

@@ -1,6 +1,6 @@
 /**
- * Hears what others have changed: by notification at once, and by looking when one may have been lost. A connection that
- * breaks is made again, with longer and longer pauses while the database is away.
+ * Receives changes that other nodes and programs make: by notification, and by a query when a notification may have been
+ * lost. A broken connection is made again, with growing pauses while the database is away.
  */
 import { unrefClock, wakeAfter } from "../../../clock.js";
 import { messageOf } from "../../../errors.js";
@@ -15,7 +15,7 @@ import type { Database, PostgresClient } from "./database.js";
 export interface ChangeFeedOptions {
   readonly database: Database;
   readonly logger: Logger;
-  /** Of nothing in particular where a node has changed something, which it has planned for itself. */
+  /** Called with an empty list when a node has changed a state, because that node plans it itself. */
   readonly tell: (changes: readonly OutsideChange[]) => void;
 }
 
@@ -30,7 +30,7 @@ export class ChangeFeed {
   #isStopped = false;
   #pauseMs = SHORTEST_PAUSE_MS;
   #callOff: () => void = () => {};
-  /** The latest change that was told, or made before anybody listened. */
+  /** The number of the latest change that was reported, or made before this feed started. */
   #told: number;
 
   constructor(options: ChangeFeedOptions, node: string, latestChange: number) {
@@ -39,12 +39,12 @@ export class ChangeFeed {
     this.#told = latestChange;
   }
 
-  /** Resolves when it listens, or has failed to and will try again. */
+  /** Resolves when the feed listens, or has failed to and will try again. */
   async start(): Promise<void> {
     await this.#connect();
   }
 
-  /** Nothing is told from now on. */
+  /** From now on no change is reported. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#callOff();
@@ -52,7 +52,7 @@ export class ChangeFeed {
     await this.#lock.take(async () => {});
   }
 
-  /** To be told of the latest change there is, whenever that is heard: notifications may be lost. */
+  /** To be called with the number of the latest change whenever it is known: notifications may be lost. */
   noteLatest(change: number): void {
     if (change > this.#told) this.#look();
   }
@@ -62,7 +62,7 @@ export class ChangeFeed {
     let client: PostgresClient | undefined;
     try {
       client = await database.pool.connect();
-      // Stopped meanwhile: who stopped it did not know of this one.
+      // `stop` was called while this connection was being made.
       if (this.#isStopped) return client.release(true);
       const lost = (): void => this.#reconnect(client);
       client.on("error", lost);
@@ -70,7 +70,7 @@ export class ChangeFeed {
       client.on("notification", ({ payload = "" }) => this.#hear(payload));
       this.#client = client;
       await client.query({ text: `listen ${database.schema}` });
-      // Who waits for changes keeps the process by other means, or is not to.
+      // A listening connection alone does not keep the process running.
       client.unref?.();
       this.#pauseMs = SHORTEST_PAUSE_MS;
       this.#look();
@@ -91,7 +91,7 @@ export class ChangeFeed {
   #drop(client: PostgresClient | undefined): void {
     if (client === undefined || client !== this.#client) return;
     this.#client = undefined;
-    // Not for others to use: it would go on hearing.
+    // Closed, not returned to the pool: it would go on listening.
     client.release(true);
   }
 
@@ -107,8 +107,8 @@ export class ChangeFeed {
       try {
         await this.#tellNew();
       } catch (error) {
-        // The next claim finds that there are more.
-        this.#options.logger.debug?.(`Could not read what others have changed: ${messageOf(error)}`);
+        // The next claim reports that there are changes.
+        this.#options.logger.debug?.(`Could not read changes: ${messageOf(error)}`);
       }
     });
   }

@@ -15,7 +15,7 @@ export interface TimeParameters {
   readonly leaseNow: string | null;
 }
 
-/** A statement that was sent and replied to at these times of the monotonic clock found the database's clock at `databaseMs`. */
+/** The database's time, between two times of the monotonic clock: when the statement was sent and when the reply came. */
 export interface TimeReading {
   readonly databaseMs: number;
   readonly sentMs: number;

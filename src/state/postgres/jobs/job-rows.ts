@@ -1,4 +1,4 @@
-/** Jobs as rows: what is asked of the table. What every job has is in columns, the rest in two documents. */
+/** The statements on the table of jobs. Fields that every job has are columns, the rest is in two documents. */
 import { type Fields, isFields } from "../../../fields.js";
 import { isoText, isoTimeMs } from "../../../iso-time.js";
 import {
@@ -150,12 +150,12 @@ export interface EndOfJob {
   readonly end: JobEnd;
 }
 
-/** Closes records that nobody has closed who saw the end, each named once; answers the ids of those that were. */
+/** Closes records that are open or presumed, each id given once; returns the ids of the closed records. */
 export function closeJobs(schema: string, ends: readonly EndOfJob[]): Query {
   return endJobs(schema, ends, { name: "finish_jobs", which: "(j.status = 'running' or j.is_presumed)" });
 }
 
-/** The same for who did not see it. */
+/** Closes open records for jobs whose ends were not observed. */
 export function presumeEnds(schema: string, ends: readonly EndOfJob[]): Query {
   return endJobs(schema, ends, { name: "presume_jobs", which: "j.status = 'running'", isPresumed: true });
 }
@@ -187,9 +187,9 @@ function endJobs(
   };
 }
 
-/** What the columns do not say of a start, and of an end with it; `null` for nothing, as most jobs have it. */
+/** The fields of a record that have no column, as JSON; `null` when all are empty, as for most jobs. */
 function startText({ prompt, work_item }: JobStart, end: JobEnd | undefined): string | null {
-  // The quick way for thousands that end together.
+  // A fast path, because thousands of jobs may end together.
   if (prompt === null && work_item === null && (end === undefined || isPlain(end))) return null;
   return end === undefined ? detailsText({ prompt, work_item }) : endText(end, prompt, work_item);
 }
@@ -218,7 +218,7 @@ function detailsText(details: Fields): string | null {
   return said.length === 0 ? null : JSON.stringify(Object.fromEntries(said));
 }
 
-/** Those that run, as far as their records tell, and were opened by nodes that have shown no life for a whole lease. */
+/** The open records of nodes that have shown no sign of life for a whole lease. */
 export function selectOrphans(schema: string, leaseNow: string | null): Query {
   return {
     name: `${schema}.orphans`,
@@ -259,7 +259,7 @@ export function selectJobs(schema: string, filter: JobFilter): Query {
   return { text, values };
 }
 
-/** `undefined` where the row tells of no job. */
+/** `undefined` for a damaged row. */
 export function readJob(row: Fields): JobRecord | undefined {
   const { id, agent, schedule, status, trigger, source, duration_ms } = row;
   const details = fieldsOf(row["start"]);
@@ -285,7 +285,7 @@ function timeOf(ms: unknown): string | null {
   return ms === null ? null : isoText(new Date(msOf(ms) ?? 0));
 }
 
-/** None, where it was damaged. */
+/** Empty for a damaged document. */
 function fieldsOf(document: unknown): Fields {
   try {
     const fields: unknown = JSON.parse(String(document));
@@ -296,8 +296,8 @@ function fieldsOf(document: unknown): Fields {
 }
 
 /**
- * Removes a batch of jobs that started before then or are too many, with their outputs; answers how many. Never one that
- * runs. `Infinity` is no limit, nor is what the database could not count to.
+ * Removes a batch of ended jobs that started before a time or exceed `maxJobs`, with their outputs; returns how many. A
+ * number beyond the safe integers is no limit.
  */
 export function removeOld(schema: string, beforeMs: number, maxJobs: number, batch: number): Query {
   const most = Math.floor(maxJobs);
@@ -313,7 +313,7 @@ export function removeOld(schema: string, beforeMs: number, maxJobs: number, bat
       ), gone as (delete from ${schema}.jobs j using old where j.id = old.id returning j.id)
       select count(*)::int as count from gone`,
     values: [
-      // Nothing has run before 1970, and a text cannot say every earlier time.
+      // No job started before 1970, and not every earlier time has an ISO text.
       beforeMs > 0 ? new Date(beforeMs).toISOString() : "-infinity",
       Number.isSafeInteger(most) ? most : null,
       batch,

@@ -57,7 +57,7 @@ export interface PostgresJobLogOptions {
   readonly random?: Random | undefined;
   /** How long the record of an ended job is kept. @default 30 */
   readonly maxAgeDays?: number | undefined;
-  /** Beyond this many records, those of the oldest ended jobs are removed. @default 10_000 */
+  /** Beyond this many records, the oldest records of ended jobs are removed. @default 10_000 */
   readonly maxJobs?: number | undefined;
   /** How much is kept of one job's output. @default 1_000_000 */
   readonly maxOutputBytes?: number | undefined;
@@ -146,9 +146,11 @@ export class PostgresJobLog implements JobLog {
   /** Resolves when `open` has ended for all of the jobs, successfully or not; `undefined` when it has. */
   whenOpened(ids: Iterable<string>): Promise<unknown> | undefined {
     if (this.#opened.size === 0) return undefined;
-    const writes = new Set<Promise<unknown> | undefined>();
-    for (const id of ids) writes.add(this.#opened.get(id));
-    writes.delete(undefined);
+    const writes = new Set<Promise<unknown>>();
+    for (const id of ids) {
+      const write = this.#opened.get(id);
+      if (write !== undefined) writes.add(write);
+    }
     return writes.size === 0 ? undefined : Promise.allSettled(writes);
   }
 

@@ -1,5 +1,5 @@
 /**
- * The numbered migrations of the tables. Functions are not part of them: migrate.ts makes these anew from today's code.
+ * The numbered migrations of the tables. Functions are not part of them: migrate.ts recreates all functions.
  * A state is a document with columns beside it for what is searched. Documents are texts and checked when they are read:
  * jsonb cannot hold every text, such as an error with a zero byte, and json would parse what was written here just now.
  */

@@ -1,6 +1,6 @@
 /**
- * Database functions of nodes: what a node may run, and the due slots that it saw and left because it had no room. Polls
- * stand for these slots as long as the node's rights stay the same; when they change, each slot is marked as seen.
+ * Database functions of nodes: what a node may run, and the due slots that it saw and left because it had no room. While
+ * the rights of the node stay the same, its polls stand for the slots; before a change each slot is marked as seen.
  */
 import { IS_MINE, lockOutClaims, ONE_PLAN, readRights, RIGHTS_VARIABLES } from "./claim-functions.js";
 

@@ -18,7 +18,7 @@ export interface StateTask {
 }
 
 export interface RowOperation {
-  /** May be called again, with another draft. */
+  /** May be called again, with a new draft. */
   apply(draft: StateDraft & Pick<RowDraft, "versionOf">): void;
   /** The records of jobs to write in the same statement. */
   readonly records?: readonly JobRow[];
@@ -62,9 +62,9 @@ export function decideWrite(
   const records = tasks.flatMap(({ operation }) => operation.records ?? []);
   const ended = tasks.flatMap(({ operation }) => operation.ended ?? []);
   const statement = writeStatement(database, { changed, news: newsOf(tasks), records, receipt, node });
-  const kept = changed.flatMap(({ row, state, keepsClaim }) =>
-    keepsClaim ? { ...row, state, version: row.version + 1 } : [],
-  );
+  const kept: StateRow[] = [];
+  for (const { row, state, keepsClaim } of changed)
+    if (keepsClaim) kept.push({ ...row, state, version: row.version + 1 });
   return { missing, count, write: { statement, receipt, kept, ended } };
 }
 

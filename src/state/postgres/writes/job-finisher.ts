@@ -83,7 +83,7 @@ export class JobFinisher {
     const ends = given.map(withOwnPatch);
     const ids = ends.map(({ claim }) => claim.jobId);
     const opening = this.#jobs.whenOpened(ids);
-    // Without an await where possible: the change keeps its place among those of the same caller.
+    // No await unless it is needed: the changes of one caller are made in the order of its calls.
     if (opening !== undefined) await opening;
     const operation = new FinishOperation(ends, (record) => this.#jobs.rowOf(record));
     await this.#writer.commit({ keys: ends.map(({ claim }) => claim), operation, news: "none" });
@@ -117,7 +117,7 @@ export class JobFinisher {
     return results;
   }
 
-  /** Records whose claims ended in another statement. */
+  /** Writes records whose claims ended in an earlier statement. */
   async #recordLate(rows: ReadonlyMap<number, JobRow>, results: FinishResult[]): Promise<void> {
     let outcome: (row: JobRow) => Pick<FinishResult, "record" | "error">;
     try {

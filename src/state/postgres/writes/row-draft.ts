@@ -1,4 +1,4 @@
-/** Rows as they were read and what operations make of them, before anything is written. */
+/** Applies operations to rows in memory, before anything is written. */
 import { isDeepStrictEqual } from "node:util";
 import { applyPatch } from "../../apply-patch.js";
 import type { ScheduleFields } from "../../validate-state.js";
@@ -8,21 +8,21 @@ import type { StateDraft } from "../../operations.js";
 import type { OutsideChange, ScheduleKey } from "../../store.js";
 import { noRow, type StateRow } from "../rows/state-row.js";
 
-/** A row that is to be written. */
+/** A row to write. */
 export interface ChangedRow {
   readonly row: StateRow;
   readonly state: ScheduleFields;
-  /** A claim is kept or ended by a change, and never made by one. */
+  /** Whether the claim goes on. A change never makes a claim. */
   readonly keepsClaim: boolean;
 }
 
-/** Rows as they were read. */
+/** Rows by their schedules. */
 export type RowsByKey = Pick<ScheduleMap<StateRow>, "get">;
 
 export class RowDraft implements StateDraft {
   readonly #keys: readonly ScheduleKey[];
   readonly #rows: RowsByKey;
-  /** Those that nobody has read. */
+  /** Empty rows of schedules that have none. */
   readonly #unread = new ScheduleMap<StateRow>();
   readonly #changed = new Map<StateRow, ScheduleFields>();
 
@@ -31,7 +31,7 @@ export class RowDraft implements StateDraft {
     this.#rows = rows;
   }
 
-  /** The version that was read, which tells whether a row is still the same. */
+  /** The version of the row when it was read. */
   versionOf(key: ScheduleKey): number {
     return this.#rowOf(key).version;
   }
@@ -72,10 +72,13 @@ export class RowDraft implements StateDraft {
   }
 }
 
-/** Which of the keys `told` a change has touched. */
-export function changeOf({ row, state }: ChangedRow, told: readonly (keyof ScheduleState)[]): OutsideChange {
+/** Which of the keys a change has changed. */
+export function changeOf(
+  { row, state }: ChangedRow,
+  listed: readonly (keyof ScheduleState)[],
+): OutsideChange {
   const { agent, schedule } = row;
   const before: ScheduleFields = row.state;
-  const keys = told.filter((key) => !isDeepStrictEqual(before[key] ?? null, state[key] ?? null));
+  const keys = listed.filter((key) => !isDeepStrictEqual(before[key] ?? null, state[key] ?? null));
   return { agent, schedule, keys };
 }

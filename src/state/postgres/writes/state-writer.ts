@@ -132,7 +132,7 @@ export class StateWriter {
     if (row?.version === version - 1) this.#known.set(key, { ...row, version });
   }
 
-  /** The rows of these schedules; an empty one for a schedule without a row. */
+  /** The rows of schedules; an empty row for a schedule without one. */
   async read(keys: readonly ScheduleKey[]): Promise<readonly StateRow[]> {
     const found = await this.#read(keys);
     return keys.map((key) => found.get(key) ?? noRow(key));
@@ -187,7 +187,7 @@ export class StateWriter {
       else if (rows === this.#known && count < keys.length) rows = await this.#readSurely(keys);
       else if (write === undefined) return;
       else {
-        // From here on the remembered rows are outdated, except for those whose claims go on.
+        // The statement makes all remembered rows outdated, except for claims that go on.
         const kept = write.kept.filter((row) => this.#known.get(row) !== undefined);
         for (const key of keys) this.#known.delete(key);
         const reply = await this.#send(write, receipts);
@@ -197,7 +197,7 @@ export class StateWriter {
           return this.note(kept);
         }
         if (tries++ >= MOST_TRIES) throw tooOftenError(keys, tries - 1);
-        // Rows before receipts: a write that is carried out in between has changed these rows, so that the next is refused.
+        // Rows before receipts: a write that is carried out in between changes the rows, so that the next attempt is refused.
         rows = await this.#readSurely(keys);
         const found = receipts.isUncertain ? await this.#foundOf(receipts) : [];
         for (const receipt of found) this.noteEnded(receipts.endedBy(receipt));
@@ -232,7 +232,7 @@ export class StateWriter {
     for (const token of tokens) this.#ended.set(token, true);
   }
 
-  /** As `#read`; afterwards `wasEnded` knows the writes that these rows show, also those whose replies were lost. */
+  /** As `#read`. Afterwards `wasEnded` knows every write that the rows show, also a write whose reply was lost. */
   async #readSurely(keys: readonly ScheduleKey[]): Promise<RowsByKey> {
     const rows = await this.#read(keys);
     if (this.#uncertain.size > 0) await this.#resolveUncertain();

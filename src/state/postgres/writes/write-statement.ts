@@ -9,14 +9,14 @@ import { SharedDocuments } from "../rows/state-document.js";
 import { dueColumn, keyColumns, slotColumn, sourceColumn } from "../rows/state-row.js";
 
 /**
- * How other nodes learn of a change: not at all, by a notification that makes them claim, or by a list of those of these keys
- * that changed, so that they plan anew.
+ * How the other nodes learn of a change: not at all, by a notification after which they claim, or by a list of changed keys by
+ * which they plan. The list has only keys that are given here.
  */
 export type News = "none" | "wake" | readonly (keyof ScheduleState)[];
 
 export interface StateWrite {
   readonly changed: readonly ChangedRow[];
-  /** The records of the jobs that these changes end. */
+  /** The final records of jobs. */
   readonly records: readonly JobRow[];
   readonly news: News;
   /** The id of the row in `receipts` that proves that the statement was carried out. */
