@@ -43,7 +43,11 @@ async function ask(job: RuntimeJob, target: HttpTarget, { clock }: RuntimeContex
     return await exchange(requestOf(job, target), { clock, signal: job.signal, timeoutMs, receive });
   } catch (error) {
     if (error instanceof HttpTimeoutError)
-      return { success: false, timedOut: true, error: `${nameOf(target)} had no response in ${timeoutMs} ms.` };
+      return {
+        success: false,
+        timedOut: true,
+        error: `${nameOf(target)} had no response in ${timeoutMs} ms.`,
+      };
     return { success: false, error: `${nameOf(target)} failed: ${failureReason(error)}.` };
   }
 }

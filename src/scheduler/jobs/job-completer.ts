@@ -53,11 +53,12 @@ export class JobCompleter {
     this.#unwrittenCount++;
     this.#next.push({ end, claim: undefined, error: undefined });
     // Jobs that started together end together, each by a promise of its own.
-    if (this.#next.length === 1) queueMicrotask(() => void this.#writeNext());
+    if (this.#next.length === 1) void this.#writeNext();
   }
 
   async #writeNext(): Promise<void> {
     const { clock, checkInterval } = this.#context;
+    await Promise.resolve();
     let left = this.#next;
     this.#next = [];
     for (let tries = 1, triesLeft = TRIES_AFTER_STOP; ; tries++) {
