@@ -20,14 +20,12 @@ export function structureProblems(files, rules = RULES) {
   const modules = Object.entries(files)
     .filter(([path]) => /\.tsx?$/.test(path))
     .map(([path, text]) => readModule(path, text));
-  const found = [
+  const problems = [
     ...importProblems(modules, rules),
     ...folderProblems(Object.keys(files), rules),
     ...typeProblems(modules),
   ];
-  return [...found.filter((problem) => !isKnown(problem, rules)), ...staleEntries(found, rules)].map(
-    ({ at, message }) => `${at}: ${message}`,
-  );
+  return problems.map(({ at, message }) => `${at}: ${message}`);
 }
 
 /** What a file imports, with the lines of it, and the types it exports. */
@@ -163,23 +161,8 @@ function typeProblems(modules) {
     .map(([name, known]) => {
       const [at, ...others] = known.values();
       const message = `exports a type named ${name}, and so does ${others.join(", ")}. Rename one after what sets it apart, or share one declaration.`;
-      return { kind: "types", key: name, at, message };
+      return { at, message };
     });
-}
-
-function isKnown({ kind, key }, { KNOWN }) {
-  return KNOWN[kind].includes(key);
-}
-
-function staleEntries(found, { KNOWN }) {
-  return Object.entries(KNOWN).flatMap(([kind, keys]) =>
-    keys
-      .filter((key) => !found.some((problem) => problem.kind === kind && problem.key === key))
-      .map((key) => ({
-        at: "lint/structure-rules.js",
-        message: `KNOWN.${kind} lists ${JSON.stringify(key)}, which breaks no rule. Remove the entry.`,
-      })),
-  );
 }
 
 /** All files below src/, by paths as the rules write them. */

@@ -19,7 +19,7 @@ export type PlanSource = (typeof PLAN_SOURCES)[number];
 
 export const SCHEDULE_STATUSES = ["idle", "running", "disabled"] as const;
 
-export type ScheduleStatus = (typeof SCHEDULE_STATUSES)[number];
+export type StoredStatus = (typeof SCHEDULE_STATUSES)[number];
 
 export const JOB_TRIGGERS = [
   "interval",
@@ -98,7 +98,7 @@ export interface RequestAnswer {
 
 /** All times are ISO texts; a key that is `null` counts as absent. */
 export interface ScheduleState {
-  readonly status: ScheduleStatus;
+  readonly status: StoredStatus;
   /** The start of the latest run. */
   readonly last_run_at?: string | null | undefined;
   readonly last_started_at?: string | null | undefined;

@@ -4,7 +4,7 @@ import type { AgentSchedule } from "../../scheduler/agent.js";
 import { isAskedFor } from "../../scheduler/planning/due-slot.js";
 import { NO_END } from "../../scheduler/planning/state-after-job.js";
 import { cronExpression } from "../../scheduler/timing/schedule.js";
-import { isAutomatic } from "../../scheduler/control/schedule-check.js";
+import { isAutomatic } from "../../scheduler/timing/schedule.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import type { AgentLoad, FleetSchedule } from "../fleet/fleet.js";
 import type { Style } from "./style.js";

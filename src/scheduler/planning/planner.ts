@@ -19,7 +19,7 @@ import {
 import { RemovedSchedules } from "./removed-schedules.js";
 import type { Plan } from "./governor.js";
 import type { Roster } from "../roster.js";
-import { isAutomatic } from "../control/schedule-check.js";
+import { isAutomatic } from "../timing/schedule.js";
 import { type PlanWrite, PlanWrites } from "./plan-writes.js";
 import { nameOf, type SchedulerContext } from "../context.js";
 
