@@ -69,9 +69,7 @@ function importProblems(modules, rules) {
   return modules.flatMap(({ path, imports }) =>
     imports.flatMap(({ to, line, isType }) => {
       const message = refusal({ path, to, isType }, rules);
-      return message === undefined
-        ? []
-        : [{ kind: "imports", key: `${path} -> ${to}`, at: `${path}:${line}`, message }];
+      return message === undefined ? [] : [{ at: `${path}:${line}`, message }];
     }),
   );
 }
@@ -140,8 +138,6 @@ function folderProblems(paths, { MOST_FILES, LARGE_FOLDERS }) {
   return [...counts]
     .filter(([folder, count]) => count > MOST_FILES && !LARGE_FOLDERS.includes(folder))
     .map(([folder, count]) => ({
-      kind: "folders",
-      key: folder,
       at: folder,
       message: `has ${count} files, and ${MOST_FILES} is the most. Group files of one concern into a folder, or merge small files into the one that imports them.`,
     }));
