@@ -29,6 +29,12 @@ export interface JobFileNames {
   readonly outputs: readonly string[];
 }
 
+export interface CreatedDay {
+  readonly handle: FileHandle;
+  /** Whether the directory was there already, so that it may hold earlier days. */
+  readonly isBesideOthers: boolean;
+}
+
 export class JobDirectory {
   readonly path: string;
   readonly #disk: Disk;
@@ -68,7 +74,6 @@ export class JobDirectory {
 
   /** `undefined` where the file does not exist. */
   async read(path: string): Promise<Buffer | undefined> {
-    if (!(await this.#isThere())) return undefined;
     const handle = await this.#open(path, O_RDONLY);
     if (handle === undefined) return undefined;
     try {
@@ -79,14 +84,14 @@ export class JobDirectory {
     }
   }
 
-  /** For reading and appending; `undefined` where the day has no file. */
-  async openDay(day: string): Promise<FileHandle | undefined> {
-    if (!(await this.#isThere())) return undefined;
-    return this.#open(this.dayPath(day), O_RDWR | O_APPEND);
+  /** A day's file for reading and appending; `undefined` where it does not exist. */
+  openDay(path: string): Promise<FileHandle | undefined> {
+    return this.#open(path, O_RDWR | O_APPEND);
   }
 
-  async createDay(day: string): Promise<FileHandle> {
-    return this.#create(this.dayPath(day), O_RDWR | O_APPEND);
+  async createDay(path: string): Promise<CreatedDay> {
+    const isBesideOthers = await this.#isThere();
+    return { handle: await this.#create(path, O_RDWR | O_APPEND), isBesideOthers };
   }
 
   /** `undefined` where the job has an output already. */
@@ -109,6 +114,7 @@ export class JobDirectory {
   }
 
   async #open(path: string, flags: number): Promise<FileHandle | undefined> {
+    if (!(await this.#isThere())) return undefined;
     return attempt(path, "open", unless(["ENOENT"], this.#disk.open(path, flags | O_NOFOLLOW)));
   }
 
