@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { Pool } from "pg";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { migrate } from "../../../../src/state/postgres/index.js";
-import { LosingProxy } from "../losing-proxy.js";
+import { LosingProxy } from "./losing-proxy.js";
 import { key, names, scene } from "../scene.js";
 import { sharedPool, unmadeSchema } from "../schema.js";
 

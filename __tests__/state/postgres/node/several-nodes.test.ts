@@ -1,9 +1,9 @@
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { OutsideChange, StateStore } from "../../../src/index.js";
-import { until } from "../child.js";
-import { completeClaim, key, LEASE_MS, names, only, planAll, releaseClaim, scene, START } from "./scene.js";
-import { sharedPool } from "./schema.js";
+import type { OutsideChange, StateStore } from "../../../../src/index.js";
+import { until } from "../../child.js";
+import { completeClaim, key, LEASE_MS, names, only, planAll, releaseClaim, scene, START } from "../scene.js";
+import { sharedPool } from "../schema.js";
 
 describe("two nodes of a PostgreSQL store", () => {
   it("claim each slot once, whoever comes first", async () => {

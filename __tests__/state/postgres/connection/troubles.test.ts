@@ -2,13 +2,13 @@ import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Pool } from "pg";
 import { describe, expect, inject, it } from "vitest";
-import type { PostgresPool, QueryAnswer } from "../../../src/state/postgres/index.js";
-import { Heartbeat } from "../../../src/state/postgres/node/heartbeat.js";
-import type { Claim } from "../../../src/index.js";
-import { Signal } from "../../scheduler/gated-store.js";
-import { Children, until } from "../child.js";
-import { completeClaim, key, names, only, planAll, scene } from "./scene.js";
-import { sharedPool } from "./schema.js";
+import type { PostgresPool, QueryAnswer } from "../../../../src/state/postgres/index.js";
+import { Heartbeat } from "../../../../src/state/postgres/node/heartbeat.js";
+import type { Claim } from "../../../../src/index.js";
+import { Signal } from "../../../scheduler/gated-store.js";
+import { Children, until } from "../../child.js";
+import { completeClaim, key, names, only, planAll, scene } from "../scene.js";
+import { sharedPool } from "../schema.js";
 
 type Query = Parameters<PostgresPool["query"]>[0];
 
@@ -185,7 +185,7 @@ describe("a node's own clock", () => {
     async (skewMs) => {
       const { schema } = scene();
       await using children = new Children();
-      const program = fileURLToPath(new URL("processes/skewed-node.js", import.meta.url));
+      const program = fileURLToPath(new URL("../processes/skewed-node.js", import.meta.url));
       const child = children.start(program, [skewMs, inject("databaseUrl"), schema]);
       expect(await child.line((line) => line.endsWith("times"))).toBe("due, right times");
       await child.end();

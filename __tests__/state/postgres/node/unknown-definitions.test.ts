@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Agent } from "../../../src/index.js";
-import { Herd, type HerdNode } from "./herd.js";
-import type { Run } from "./witness.js";
+import type { Agent } from "../../../../src/index.js";
+import { Herd, type HerdNode } from "../herd/herd.js";
+import type { Run } from "../herd/witness.js";
 
 const schedules = { x: { type: "interval", interval: "1s" } } as const;
 const SHARED: Agent = { name: "shared", schedules };

@@ -2,9 +2,9 @@
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, inject, it } from "vitest";
-import type { Claim, JobEndStatus } from "../../../src/index.js";
-import { Children } from "../child.js";
-import { completeClaim, LEASE_MS, only, scene } from "./scene.js";
+import type { Claim, JobEndStatus } from "../../../../src/index.js";
+import { Children } from "../../child.js";
+import { completeClaim, LEASE_MS, only, scene } from "../scene.js";
 
 const LONG = { agent: "long", schedule: "work" };
 
@@ -14,7 +14,7 @@ describe("a node that was stopped past its lease", () => {
     const leaseMs = 1_500;
     const other = await node({ clock: undefined, leaseMs: LEASE_MS });
     await using children = new Children();
-    const program = fileURLToPath(new URL("processes/long-job.js", import.meta.url));
+    const program = fileURLToPath(new URL("../processes/long-job.js", import.meta.url));
     const child = children.start(program, [inject("databaseUrl"), schema, String(leaseMs)]);
     await child.line((line) => line === "started");
     const log = outsider({ clock: undefined }).jobs;

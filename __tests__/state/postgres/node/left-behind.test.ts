@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { PostgresPool, QueryAnswer } from "../../../src/state/postgres/index.js";
-import { completeClaim, LEASE_MS, only, planAll, scene, START } from "./scene.js";
-import { sharedPool } from "./schema.js";
+import type { PostgresPool, QueryAnswer } from "../../../../src/state/postgres/index.js";
+import { completeClaim, LEASE_MS, only, planAll, scene, START } from "../scene.js";
+import { sharedPool } from "../schema.js";
 
 type Query = Parameters<PostgresPool["query"]>[0];
 

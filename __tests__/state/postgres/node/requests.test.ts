@@ -1,9 +1,9 @@
 /** What is asked of several schedulers on one schema is done by the one that can. */
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { askScheduler, type Job, type ScheduleKey, Scheduler } from "../../../src/index.js";
-import { PostgresStore } from "../../../src/state/postgres/index.js";
-import { until } from "../child.js";
-import { key, only, planAll, scene } from "./scene.js";
+import { askScheduler, type Job, type ScheduleKey, Scheduler } from "../../../../src/index.js";
+import { PostgresStore } from "../../../../src/state/postgres/index.js";
+import { until } from "../../child.js";
+import { key, only, planAll, scene } from "../scene.js";
 
 const AGENTS = ["one", "two", "three"];
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JobRecord, ScheduleState } from "../../../src/index.js";
+import type { JobRecord, ScheduleState } from "../../../../src/index.js";
 import { findBreaches, idleClaimsMs, type History, standstills, takeoverMs } from "./oracle.js";
 import type { SeenState } from "./state-watch.js";
 import type { Run } from "./witness.js";

@@ -1,10 +1,10 @@
 /** Schedulers on one schema whose agents are not the same, as while a fleet is being reloaded. In real time. */
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { type Agent, type AgentSchedule, Scheduler, type ScheduleState } from "../../../src/index.js";
-import { PostgresStore } from "../../../src/state/postgres/index.js";
-import { until } from "../child.js";
-import { scene } from "./scene.js";
-import { sharedPool } from "./schema.js";
+import { type Agent, type AgentSchedule, Scheduler, type ScheduleState } from "../../../../src/index.js";
+import { PostgresStore } from "../../../../src/state/postgres/index.js";
+import { until } from "../../child.js";
+import { scene } from "../scene.js";
+import { sharedPool } from "../schema.js";
 
 const X = { agent: "a", schedule: "x" };
 const every = (interval: string): AgentSchedule => ({ type: "interval", interval });
