@@ -17,7 +17,7 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
     breaks: ["capacity of an agent"],
   },
   {
-    name: "the end of a lease is not looked at",
+    name: "the end of a lease is ignored",
     nodes: "several",
     seed: 1,
     edits: [
@@ -79,20 +79,20 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
     breaks: ["one live claim", "no acknowledged update is lost", "every slot is accounted for"],
   },
   {
-    name: "the expired claims of others are given back as if they were one's own",
+    name: "the expired claim of a different node is given back like one of this node",
     nodes: "several",
     seed: 1,
     edits: [
       [
-        "state/postgres/claims/claim-operations.ts",
-        "this.#isOwn(row) ? givenBack(state) : interruption(state, this.#now())",
-        "this.#isOwn(row) || this.#now() ? givenBack(state) : interruption(state, this.#now())",
+        "state/postgres/claims/claimer.ts",
+        "row.owner === node ? givenBack(state) : interruption(state, time.now())",
+        "row.owner === node || time.now() ? givenBack(state) : interruption(state, time.now())",
       ],
     ],
     breaks: ["a job that died with its node counts as interrupted"],
   },
   {
-    name: "what is renewed is not looked at again",
+    name: "a renewed lease is never checked again",
     nodes: "several",
     seed: 1,
     edits: [
@@ -115,7 +115,7 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedPostgresBug[] = [
     breaks: ["one final status per job"],
   },
   {
-    name: "a scheduler goes by the clock of its machine",
+    name: "a scheduler uses the clock of its machine",
     nodes: "several",
     seed: 1,
     edits: [["scheduler/scheduler.ts", "clock: store.clock ?? clock,", "clock,"]],
