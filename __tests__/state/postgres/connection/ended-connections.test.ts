@@ -16,7 +16,7 @@ async function freshConnections(): Promise<{ pool: Pool; proxy: LosingProxy }> {
 }
 
 describe("a connection that is ended in the moment in which it is made", () => {
-  it("is made again by who listens for changes, and costs nobody else anything", async () => {
+  it("is made again by the listener, and costs no other statement anything", async () => {
     const { node, outsider, schema } = scene();
     await outsider().update(key("a/x"), { failure_count: 1 });
     const { pool, proxy } = await freshConnections();

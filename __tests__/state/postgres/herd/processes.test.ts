@@ -16,7 +16,7 @@ describe("processes that share a PostgreSQL store", () => {
     expect(await fleet.left()).toEqual({ unfinished: 0, claims: 0 });
   });
 
-  it("lose no slot and run none twice while they are killed again and again", async () => {
+  it("lose no slot and run no slot twice while they are killed again and again", async () => {
     await using children = new Children();
     const fleet = await fleetOf(children, { agents: 100, slots: 30, batch: 20, leaseMs: 1_500 });
     const steady = fleet.start();

@@ -170,7 +170,7 @@ describe("a scheduler whose database is away", () => {
 });
 
 describe("a scheduler whose server is restarted", () => {
-  it("goes on by itself, and the job that ran meanwhile is none the worse", async () => {
+  it("recovers by itself, and the job that ran meanwhile succeeds", async () => {
     const server = await startServer();
     onTestFinished(() => server.stop());
     const { schema } = scene();

@@ -9,7 +9,7 @@ import { completeClaim, LEASE_MS, only, scene } from "../scene.js";
 const LONG = { agent: "long", schedule: "work" };
 
 describe("a node that was stopped past its lease", () => {
-  it("tells its job to end when it goes on, whose result changes nothing and is told in its record", async () => {
+  it("cancels its job when it continues; the result changes no state and is kept in the record", async () => {
     const { schema, node, outsider } = scene();
     const leaseMs = 1_500;
     const other = await node({ clock: undefined, leaseMs: LEASE_MS });
