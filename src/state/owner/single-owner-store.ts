@@ -32,10 +32,9 @@ import type {
 } from "../store.js";
 import { checkDefinitions, checkKey, checkName } from "../validate-state.js";
 import { wholeState } from "../whole-state.js";
-import { ClaimQueue } from "./claim-queue.js";
+import { ClaimQueue, type TakenClaim } from "./claim-queue.js";
 import { JobFinishes } from "./job-finishes.js";
-import type { TakenClaim } from "./leases.js";
-import { ClaimOperation, FreeOperation, RecoverOperation, SeenDraft, UnplanOperation } from "./operations.js";
+import { FreeOperation, RecoverOperation, recordClaims, SeenDraft, UnplanOperation } from "./operations.js";
 import type { OwnedJobLog } from "./owned-job-log.js";
 
 export interface SingleOwnerStoreOptions {
@@ -144,12 +143,9 @@ export abstract class SingleOwnerStore implements StateStore {
     // The caller cannot renew a lease that ends while this call is under way.
     const askedMs = this.#clock.monotonic();
     await this.refresh();
-    const { claims: taken, skipped, expired } = this.#queue.take(limit, askedMs);
-    // Right after taking: what is due by now was taken, or waits.
-    const dueMs = this.#queue.nextDueMs();
+    const { claims, skipped, expired, nextDueAt } = this.#queue.take(limit, askedMs);
     if (expired.length > 0) await this.#endExpired(expired);
-    const claims = await this.#record(taken);
-    return { claims, skipped, nextDueAt: dueMs === undefined ? undefined : new Date(dueMs) };
+    return { claims: await this.#record(claims), skipped, nextDueAt };
   }
 
   async claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
@@ -241,15 +237,20 @@ export abstract class SingleOwnerStore implements StateStore {
   /** Makes claims durable, and returns the claims that the state still allows. */
   async #record(taken: readonly TakenClaim[]): Promise<readonly Claim[]> {
     if (taken.length === 0) return [];
-    const operation = new ClaimOperation(taken, () => this.#clock.now());
-    let dropped = taken;
+    let recorded: readonly TakenClaim[] = [];
     try {
-      await this.commit(operation);
-      dropped = operation.dropped;
-    } finally {
-      for (const claim of dropped) this.#queue.end(claim, this.known(claim));
+      await this.commit({
+        apply: (draft) => {
+          recorded = recordClaims(draft, taken, this.#clock.now());
+        },
+      });
+    } catch (error) {
+      for (const claim of taken) this.#queue.end(claim);
+      throw error;
     }
-    return operation.claims;
+    const kept = new Set(recorded);
+    for (const claim of taken) if (!kept.has(claim)) this.#queue.end(claim);
+    return recorded;
   }
 
   /** A schedule that is defined no longer is not due, and must not be when it is defined again. */
