@@ -200,7 +200,7 @@ describe("a signal to rota run", () => {
   it("leaves it to obey who cancels the job that it waits for", async () => {
     const scene = await busy("--stop-timeout", "10m");
     scene.host.signal("SIGTERM");
-    const store = new FileStore({ stateDir: scene.stateDir, clock: scene.clock });
+    await using store = new FileStore({ stateDir: scene.stateDir, clock: scene.clock });
     await until(async () => (await jobsOf(scene)).length > 0);
     const [job] = await jobsOf(scene);
     const request = { action: "cancel", job_id: job?.id ?? "" } as const;
