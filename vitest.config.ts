@@ -21,7 +21,7 @@ const PROCESSES = [
   "__tests__/state/file/{crash,damaged-files-kept,full-disk,permissions}.test.ts",
   "__tests__/state/file/lock/*.test.ts",
   "__tests__/state/file/yaml/hostile-sizes.test.ts",
-  "__tests__/work-sources/directory-damage.test.ts",
+  "__tests__/work-sources/directory/damage.test.ts",
 ];
 /** Tests that need a PostgreSQL server; many start processes too. */
 const POSTGRES = ["__tests__/**/postgres/**/*.test.ts", "__tests__/simulation/*postgres*.test.ts"];

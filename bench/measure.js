@@ -42,12 +42,17 @@ export function median(numbers) {
 }
 
 export function printEnvironment(title, peers, rounds = ROUNDS) {
+  console.log(`${title}: CPU time, median of ${rounds} interleaved rounds`);
+  printMachine(peers);
+}
+
+/** The versions of Node and of these packages, the system and its processors. */
+export function printMachine(packages) {
   const { versions } = process;
   const processors = cpus();
-  console.log(`${title}: CPU time, median of ${rounds} interleaved rounds`);
   console.log(`node ${versions.node}, ICU ${versions.icu}, tz ${versions.tz}, ${platform()} ${release()}`);
   console.log(`${processors.length} × ${processors[0]?.model ?? "unknown processor"}`);
-  console.log(peers.map((peer) => `${peer} ${installedVersion(peer)}`).join(", "));
+  console.log(packages.map((name) => `${name} ${installedVersion(name)}`).join(", "));
 }
 
 function installedVersion(name) {

@@ -9,5 +9,5 @@ await scheduler.start([
     run: async ({ prompt }) => `did: ${prompt}`, // your agent, script or request
   },
 ]);
-await scheduler.trigger("reader"); // now, besides its times
-await scheduler.stop(); // starts nothing more, and waits for what runs
+await scheduler.trigger("reader"); // runs a job now
+await scheduler.stop(); // starts no more jobs, and waits for running ones

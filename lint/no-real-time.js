@@ -1,6 +1,6 @@
 /**
- * Lint plugin: real time and randomness enter Rota through one door each, src/clock.ts and src/random.ts.
- * Everything else takes them as arguments, which is what lets a test make them jump.
+ * Lint plugin: only src/clock.ts reads real time, and only src/random.ts makes random numbers.
+ * All other code takes a clock or a random source as an argument, so that a test can control it.
  */
 const CALLS = new Set(["Date", "setTimeout", "setInterval", "setImmediate", "queueMicrotask"]);
 const MEMBERS = new Set([
@@ -18,7 +18,7 @@ const OWNERS = new Set([...MEMBERS].map((member) => member.split(".")[0]));
 const TIMER_MODULE = /^(node:)?timers(\/promises)?$/;
 const CRYPTO_MODULE = /^(node:)?crypto$/;
 
-/** "Date.now" for `Date.now`, `Date["now"]` and `globalThis.Date.now`; `undefined` for what is no such name. */
+/** "Date.now" for `Date.now`, `Date["now"]` and `globalThis.Date.now`; `undefined` for other nodes. */
 function nameOf(node) {
   if (node.type === "Identifier") return node.name;
   if (node.type !== "MemberExpression") return undefined;

@@ -1,4 +1,4 @@
-/** Importing the built package must start nothing, ask for no time, zone or randomness, and let the process end. */
+/** Checks that importing the built package starts nothing, reads no time, zone or random number, and lets the process end. */
 import assert from "node:assert/strict";
 
 const asked = [];

@@ -1,4 +1,4 @@
-/** Writes rota.schema.json, which editors complete and check rota.yaml by, from the definition that Rota itself checks by. */
+/** Writes rota.schema.json, by which editors check rota.yaml, from the schema that Rota checks it by. */
 import { writeFileSync } from "node:fs";
 import { configJsonSchema } from "../dist/config/schema/json-schema.js";
 

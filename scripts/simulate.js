@@ -1,6 +1,6 @@
 /**
- * Simulates schedulers: `--seeds N` for that many lives, `--from S` to begin elsewhere, `--seed S` to see one again,
- * `--store memory|postgres|nodes` for one scheduler in memory, one on PostgreSQL, or several that share it.
+ * Simulates schedulers: `--seeds N` runs N seeds, `--from S` starts at seed S, `--seed S` repeats one seed with its trace,
+ * `--store memory|postgres|nodes` chooses one scheduler in memory, one on PostgreSQL, or several that share PostgreSQL.
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";

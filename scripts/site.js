@@ -1,6 +1,6 @@
 /**
- * Builds the site into site/dist: the pages of docs/, and the API reference made of the source's comments.
- * Its tools have versions of Vite and TypeScript that Rota's own tests do not, hence a folder and lock file of their own.
+ * Builds the site into site/dist: the pages of docs/, and the API reference from the comments in src/.
+ * The site needs different versions of Vite and TypeScript than Rota's tests, so it has a separate package.json and lock file.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, readFileSync, rmSync } from "node:fs";
@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 const site = join(root, "site");
 
 const lock = join(site, "package-lock.json");
-/** The lock file by which the tools were installed. */
+/** A copy of the lock file from the last install. */
 const installed = join(site, "node_modules/.installed.json");
 
 const run = (command, ...args) => execFileSync(command, args, { cwd: site, stdio: "inherit" });

@@ -1,6 +1,6 @@
 /**
- * Runs the tests on each Node version Rota supports: all of them, or those in the files that are named after it. The
- * versions come from the npm registry as packages that hold the bare binary, and are kept under node_modules/.cache.
+ * Runs the tests on each Node version that Rota supports: all tests, or the files named as arguments. The Node binaries
+ * come from the npm registry as packages, and stay in node_modules/.cache.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";

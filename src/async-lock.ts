@@ -1,24 +1,25 @@
-/** Tasks that must not overlap take turns, in the order in which they asked. */
+/** A mutex for asynchronous tasks, with a shared mode. Tasks begin in the order of their calls. */
 
-export class Turns {
-  /** The last one that was to overlap with nothing. */
-  #last: Promise<unknown> = Promise.resolve();
-  /** Those that may overlap with each other and came after it, until they have ended. */
-  readonly #sharing = new Set<Promise<unknown>>();
+export class AsyncLock {
+  /** Ends with the latest exclusive task. */
+  #exclusive: Promise<unknown> = Promise.resolve();
+  /** The shared tasks since then that have not ended. */
+  readonly #shared = new Set<Promise<unknown>>();
 
-  /** Runs `task` when all before it have ended, whatever became of them. */
+  /** Runs `task` alone: after every earlier task has ended, even if one failed. */
   take<Result>(task: () => Promise<Result>): Promise<Result> {
-    const before = this.#sharing.size === 0 ? this.#last : Promise.all([this.#last, ...this.#sharing]);
-    const turn = before.then(task);
-    this.#last = turn.catch(() => {});
-    return turn;
+    const earlier =
+      this.#shared.size === 0 ? this.#exclusive : Promise.all([this.#exclusive, ...this.#shared]);
+    const running = earlier.then(task);
+    this.#exclusive = running.catch(() => {});
+    return running;
   }
 
-  /** Runs `task` beside others that share, and not before what was to overlap with nothing has ended. */
+  /** Runs `task` beside other shared tasks, after every earlier exclusive task has ended. */
   share<Result>(task: () => Promise<Result>): Promise<Result> {
-    const turn = this.#last.then(task);
-    const ended: Promise<unknown> = turn.catch(() => {}).then(() => this.#sharing.delete(ended));
-    this.#sharing.add(ended);
-    return turn;
+    const running = this.#exclusive.then(task);
+    const ended: Promise<unknown> = running.catch(() => {}).then(() => this.#shared.delete(ended));
+    this.#shared.add(ended);
+    return running;
   }
 }

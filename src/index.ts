@@ -1,8 +1,66 @@
-/** Rota's public surface, name by name. */
-export { type Clock, type Duration, FakeClock, type Instant, systemClock } from "./clock.js";
-export { RotaError, type RotaErrorOptions } from "./errors.js";
+/**
+ * Rota's public surface, name by name. Each `// ##` heading is a section of the API reference (site/api-sections.js).
+ */
+
+// ## Everyday use
+export { Scheduler } from "./scheduler/scheduler.js";
+export type { SchedulerOptions, SchedulerState, StopOptions, TriggerResult } from "./scheduler/options.js";
+export type { Agent, AgentJob as Job, AgentSchedule, RunResult } from "./scheduler/agent.js";
+export {
+  type CronSchedule,
+  type IntervalSchedule,
+  type OnceSchedule,
+  type Schedule,
+  validateSchedule,
+} from "./scheduler/timing/schedule.js";
+export type { SchedulerEvents } from "./scheduler/events.js";
+export type { HintOptions } from "./scheduler/control/state-changes.js";
+export type { ScheduleStatus } from "./scheduler/control/schedule-status.js";
+export type { TriggerInfo } from "./scheduler/jobs/job.js";
+export { FileStore } from "./state/file/file-store.js";
+export { MemoryStore } from "./state/memory/memory-store.js";
+export type { JobRecord, JobStatus } from "./state/job-log/job-log.js";
+export { RotaError } from "./errors.js";
+export { SchedulerError } from "./scheduler/errors.js";
+export { StateLockedError } from "./state/errors.js";
+export { FakeClock } from "./clock.js";
 export type { Logger } from "./logger.js";
-export { type Random, seededRandom, systemRandom } from "./random.js";
+
+// ## Types that everyday use refers to
+export type { Clock, Instant } from "./clock.js";
+export type { Duration } from "./duration.js";
+export type { RotaErrorOptions } from "./errors.js";
+export type { AgentInstances } from "./scheduler/agent.js";
+export type { ChatSchedule, RecurringSchedule, WebhookSchedule } from "./scheduler/timing/schedule.js";
+export type { SchedulerEvent, SchedulerListener } from "./scheduler/events.js";
+export type { SchedulerStatus } from "./scheduler/options.js";
+export {
+  CronParseError,
+  IntervalParseError,
+  ScheduleDefinitionError,
+  type SchedulerErrorCode,
+  SchedulerShutdownError,
+  ScheduleTriggerError,
+  TimezoneError,
+} from "./scheduler/errors.js";
+export {
+  type FileOperation,
+  StateError,
+  type StateErrorCode,
+  StateFileError,
+  type StateOwner,
+} from "./state/errors.js";
+export type { FileStoreOptions } from "./state/file/file-store.js";
+export type { MemoryStoreOptions } from "./state/memory/memory-store.js";
+export type { JobEndStatus, JobFilter, JobTrigger } from "./state/job-log/job-log.js";
+
+// ## Intervals, cron and plans without a scheduler
+export {
+  calculateNextTrigger,
+  isScheduleDue,
+  type NextTriggerOptions,
+  parseInterval,
+} from "./scheduler/timing/interval.js";
 export {
   isValidCronExpression,
   nextCronRun,
@@ -11,60 +69,22 @@ export {
   previousCronRun,
 } from "./scheduler/timing/cron.js";
 export type { CronExpression, CronFieldName } from "./scheduler/timing/cron-expression.js";
-export {
-  CronParseError,
-  IntervalParseError,
-  ScheduleDefinitionError,
-  SchedulerError,
-  type SchedulerErrorCode,
-  SchedulerShutdownError,
-  ScheduleTriggerError,
-  TimezoneError,
-} from "./scheduler/errors.js";
 export { type Plan, type PlanInput, planNextRun } from "./scheduler/planning/governor.js";
-export {
-  calculateNextTrigger,
-  isScheduleDue,
-  type NextTriggerOptions,
-  parseInterval,
-} from "./scheduler/timing/interval.js";
 export { judgeSlot, type SlotInput, type SlotVerdict } from "./scheduler/planning/late-slot.js";
-export { type JobOutcome, recordOutcome } from "./scheduler/planning/job-outcome.js";
-export {
-  type ChatSchedule,
-  type CronSchedule,
-  type IntervalSchedule,
-  type OnceSchedule,
-  type RecurringSchedule,
-  type Schedule,
-  validateSchedule,
-  type WebhookSchedule,
-} from "./scheduler/timing/schedule.js";
-export type {
-  Agent,
-  AgentInstances,
-  AgentSchedule,
-  ExecutorResult,
-  Job,
-  RunResult,
-} from "./scheduler/agent.js";
-export type { SchedulerEvent, SchedulerEvents, SchedulerListener } from "./scheduler/events.js";
-export type { TriggerInfo } from "./scheduler/jobs/job.js";
+export { type JobOutcome, recordOutcome } from "./state/job-outcome.js";
 export {
   checkSchedule,
   type ScheduleCheckResult,
   type ScheduleQuestion,
   type ScheduleSkipReason,
 } from "./scheduler/control/schedule-check.js";
-export { askScheduler, type AskOptions } from "./scheduler/control/ask-scheduler.js";
-export type { HintOptions } from "./scheduler/control/state-changes.js";
-export type { JobExecution } from "./scheduler/jobs/execute-job.js";
-export { buildSchedulePrompt } from "./scheduler/jobs/prompt.js";
+
+// ## Jobs without a scheduler
 export { runSchedule, type RunScheduleOptions } from "./scheduler/jobs/run-schedule.js";
+export { buildSchedulePrompt } from "./scheduler/jobs/prompt.js";
+export type { ExecutorResult } from "./scheduler/agent.js";
+export type { JobExecution } from "./scheduler/jobs/execute-job.js";
 export type { ItemHolder, NextItem, WorkSources } from "./scheduler/jobs/work-item-run.js";
-export type { ScheduleStatus } from "./scheduler/control/schedule-status.js";
-export { Scheduler } from "./scheduler/scheduler.js";
-export { RunnerError, type RunnerErrorCode } from "./runner/errors.js";
 export {
   type ExecuteOptions,
   JobExecutor,
@@ -72,6 +92,29 @@ export {
   type JobStore,
 } from "./runner/job-executor.js";
 export type { RunnerResult } from "./runner/result.js";
+export {
+  type HolderOptions,
+  type NextWork,
+  type NextWorkOptions,
+  type WorkingAgent,
+  WorkSourceManager,
+  type WorkSourceManagerOptions,
+} from "./work-sources/manager.js";
+
+// ## State from another process
+export { askScheduler, type AskOptions } from "./scheduler/control/ask-scheduler.js";
+export {
+  getAgentScheduleStates,
+  getScheduleState,
+  readFleetState,
+  type StateFunctionOptions,
+  updateScheduleState,
+  writeFleetState,
+} from "./state/file/state-functions.js";
+export type { AgentState, FleetState } from "./state/file/fleet-state.js";
+
+// ## Writing a runtime
+export { RuntimeRegistry } from "./runner/registry.js";
 export type {
   RunnableAgent,
   Runtime,
@@ -82,22 +125,9 @@ export type {
   RuntimeResult,
   SdkQuery,
 } from "./runner/runtime.js";
-export { RuntimeRegistry } from "./runner/registry.js";
-export { WorkSourceError, type WorkSourceErrorCode } from "./work-sources/errors.js";
-export {
-  type HolderOptions,
-  type NextWork,
-  type NextWorkOptions,
-  WorkSourceManager,
-  type WorkSourceManagerOptions,
-  type WorkingAgent,
-} from "./work-sources/manager.js";
-export {
-  MemoryWork,
-  type MemoryWorkOptions,
-  type NewWork,
-  type WorkStanding,
-} from "./work-sources/memory-source.js";
+export { RunnerError, type RunnerErrorCode } from "./runner/errors.js";
+
+// ## Writing a work source
 export {
   registerWorkSource,
   type WorkSourceContext,
@@ -114,38 +144,39 @@ export type {
   WorkSourceAdapter,
   WorkSourceConfig,
 } from "./work-sources/work-source.js";
-export type {
-  SchedulerOptions,
-  SchedulerState,
-  SchedulerStatus,
-  StopOptions,
-  TriggerResult,
-} from "./scheduler/options.js";
 export {
-  type FileOperation,
-  StateError,
-  type StateErrorCode,
-  StateFileError,
-  StateLockedError,
-  type StateOwner,
-} from "./state/errors.js";
-export { FileStore, type FileStoreOptions } from "./state/file/file-store.js";
-export type { AgentState, FleetState } from "./state/fleet-state.js";
+  MemoryWork,
+  type MemoryWorkOptions,
+  type NewWork,
+  type WorkStanding,
+} from "./work-sources/memory-source.js";
+export { WorkSourceError, type WorkSourceErrorCode } from "./work-sources/errors.js";
+
+// ## Writing a store
+export {
+  type AgentDefinition,
+  type Claim,
+  type ClaimRefusal,
+  type ClaimSubject,
+  type ClaimToken,
+  completeClaim,
+  type DefinedSchedule,
+  type Definitions,
+  type DueSlots,
+  type FinishResult,
+  type JobFinish,
+  type OutsideChange,
+  releaseClaim,
+  type ScheduleChange,
+  type ScheduleDecision,
+  type ScheduleDefinition,
+  type ScheduleKey,
+  type SkippedSlot,
+  type StateStore,
+  type StepKey,
+} from "./state/store.js";
 export type {
-  JobEndStatus,
-  JobFilter,
-  JobLog,
-  JobOutcomeRecord,
-  JobOutput,
-  JobRecord,
-  JobStatus,
-  JobTrigger,
-  NamedJob,
-  NamedOutcome,
-  NewJob,
-} from "./state/job-log/job-log.js";
-export { MemoryStore, type MemoryStoreOptions } from "./state/memory/memory-store.js";
-export type {
+  LastJob,
   PlanSource,
   RequestAnswer,
   ScheduleHint,
@@ -154,25 +185,6 @@ export type {
   ScheduleStatePatch,
   StoredClaim,
 } from "./state/schedule-state.js";
-export {
-  getAgentScheduleStates,
-  getScheduleState,
-  readFleetState,
-  type StateFunctionOptions,
-  updateScheduleState,
-  writeFleetState,
-} from "./state/state-functions.js";
-export type {
-  Claim,
-  ClaimEnd,
-  ClaimRefusal,
-  ClaimToken,
-  DueSlots,
-  OutsideChange,
-  ScheduleChange,
-  ScheduleDecision,
-  ScheduleDefinition,
-  ScheduleKey,
-  SkippedSlot,
-  StateStore,
-} from "./state/store.js";
+export type { EndedJobRecord, JobLog, JobOutcomeRecord, JobOutput, NewJob } from "./state/job-log/job-log.js";
+export { systemClock } from "./clock.js";
+export { type Random, seededRandom, systemRandom } from "./random.js";

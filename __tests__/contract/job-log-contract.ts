@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../src/clock.js";
 import { type Random, seededRandom } from "../../src/random.js";
-import type { JobLog, JobRecord, NamedJob, NewJob } from "../../src/state/job-log/job-log.js";
+import type { JobLog, JobRecord, NewJob } from "../../src/state/job-log/job-log.js";
 
 export interface JobLogSetup {
   readonly clock: FakeClock;
@@ -244,94 +244,7 @@ export function testJobLog(name: string, open: (setup: JobLogSetup) => Promise<O
     });
   });
 
-  describe(`${name}: jobs that start or end together`, () => {
-    const named = (suffix: string, prompt = suffix): NamedJob => ({
-      ...hourly,
-      id: `job-2026-11-15-${suffix}`,
-      prompt,
-    });
-
-    it("have the records they would have had alone", async () => {
-      await using subject = await opened();
-      const alone = await subject.log.start(named("aaaaaa"));
-      expect(await subject.log.startAll([named("bbbbbb"), named("cccccc")])).toEqual([true, true]);
-      const together = await subject.log.get(named("bbbbbb").id);
-      expect(together).toEqual({ ...alone, id: named("bbbbbb").id, prompt: "bbbbbb" });
-      await subject.clock.advance(1500);
-      const outcome = { status: "failed", error: "no", exit_code: 3, response_body: { a: 1 } } as const;
-      await subject.log.finish(alone.id, outcome);
-      const ends = [named("bbbbbb").id, named("cccccc").id].map((id) => Object.assign({ id }, outcome));
-      expect(await subject.log.finishAll(ends)).toEqual([true, true]);
-      expect(await subject.log.get(named("bbbbbb").id)).toEqual({
-        ...((await subject.log.get(alone.id)) as JobRecord),
-        id: named("bbbbbb").id,
-        prompt: "bbbbbb",
-      });
-    });
-
-    it("are none where none are given", async () => {
-      await using subject = await opened();
-      expect(await subject.log.startAll([])).toEqual([]);
-      expect(await subject.log.finishAll([])).toEqual([]);
-      expect(await subject.log.list()).toEqual([]);
-    });
-
-    it("are told apart when an id is taken, before or by one of them", async () => {
-      await using subject = await opened();
-      await subject.log.start(named("aaaaaa", "first"));
-      const jobs = [named("bbbbbb"), named("aaaaaa", "second"), named("bbbbbb", "again"), named("cccccc")];
-      expect(await subject.log.startAll(jobs)).toEqual([true, false, false, true]);
-      const records = await subject.log.list();
-      expect(records.map(({ prompt }) => prompt)).toEqual(["cccccc", "bbbbbb", "first"]);
-    });
-
-    it("keep their first ends, and unknown ones have none", async () => {
-      await using subject = await opened();
-      await subject.log.startAll([named("aaaaaa"), named("bbbbbb")]);
-      await subject.log.finish(named("aaaaaa").id, { status: "completed" });
-      const ends = ["aaaaaa", "bbbbbb", "cccccc", "bbbbbb"].map((suffix) => ({
-        id: named(suffix).id,
-        status: "failed" as const,
-      }));
-      expect(await subject.log.finishAll(ends)).toEqual([false, true, false, false]);
-      expect((await subject.log.list()).map(({ status }) => status)).toEqual(["failed", "completed"]);
-    });
-
-    it("belong each to the day in its id", async () => {
-      await using subject = await opened();
-      const today = { ...named("aaaaaa"), id: "job-2026-11-16-aaaaaa", started_at: "2026-11-16T00:00:00Z" };
-      expect(await subject.log.startAll([named("aaaaaa"), today, named("bbbbbb")])).toEqual([
-        true,
-        true,
-        true,
-      ]);
-      const ends = [today, named("bbbbbb")].map(({ id }) => ({ id, status: "completed" as const }));
-      expect(await subject.log.finishAll(ends)).toEqual([true, true]);
-      const unended = await subject.log.list({ status: "running" });
-      expect(ids(unended)).toEqual(["job-2026-11-15-aaaaaa"]);
-      expect(ids(await subject.log.list())[0]).toBe("job-2026-11-16-aaaaaa");
-    });
-
-    it("are all refused for one that could not be read again", async () => {
-      await using subject = await opened();
-      const bad = { ...named("bbbbbb"), attempt: 0 };
-      await expect(subject.log.startAll([named("aaaaaa"), bad])).rejects.toMatchObject({
-        code: "INVALID_STATE",
-      });
-      expect(await subject.log.list()).toEqual([]);
-      await subject.log.startAll([named("aaaaaa"), named("bbbbbb")]);
-      const [first, second] = [named("aaaaaa").id, named("bbbbbb").id];
-      await expect(
-        subject.log.finishAll([
-          { id: first, status: "completed" },
-          { id: second, status: "completed", response_body: 1n },
-        ]),
-      ).rejects.toMatchObject({ code: "INVALID_STATE" });
-      expect(await subject.log.list({ status: "running" })).toHaveLength(2);
-    });
-  });
-
-  describe(`${name}: an id that is none`, () => {
+  describe(`${name}: a malformed id`, () => {
     it.each([
       "",
       "job-1",
@@ -348,14 +261,7 @@ export function testJobLog(name: string, open: (setup: JobLogSetup) => Promise<O
       await using subject = await opened();
       const refusal = { code: "INVALID_STATE", message: expect.stringContaining("Not a job id") as string };
       await expect(subject.log.start({ ...hourly, id })).rejects.toMatchObject(refusal);
-      await expect(
-        subject.log.startAll([
-          { ...hourly, id: "job-2026-11-15-aaaaaa" },
-          { ...hourly, id },
-        ]),
-      ).rejects.toMatchObject(refusal);
       await expect(subject.log.finish(id, { status: "completed" })).rejects.toMatchObject(refusal);
-      await expect(subject.log.finishAll([{ id, status: "completed" }])).rejects.toMatchObject(refusal);
       await expect(subject.log.get(id)).rejects.toMatchObject(refusal);
       await expect(subject.log.openOutput(id)).rejects.toMatchObject(refusal);
       await expect(subject.log.readOutput(id)).rejects.toMatchObject(refusal);

@@ -1,6 +1,6 @@
 /** What Rota promises about claims, one test a promise. */
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Claim, FakeClock, MemoryStore, type ScheduleKey } from "../../src/index.js";
+import { type Claim, completeClaim, FakeClock, MemoryStore, type ScheduleKey } from "../../src/index.js";
 
 const START = "2026-03-01T00:00:00.000Z";
 
@@ -14,7 +14,7 @@ async function storeWithDue(count: number): Promise<{ store: MemoryStore; clock:
   for (const [i, key] of keys.entries()) {
     await store.update(key, { next_run_at: new Date(Date.parse(START) - 1000 * (count - i)).toISOString() });
   }
-  await store.define(keys);
+  await store.define({ schedules: keys });
   return { store, clock };
 }
 
@@ -51,8 +51,8 @@ describe("claiming", () => {
     const [first] = (await store.claimDue(1)).claims as [Claim];
     await clock.advance("30s");
     const [second] = (await store.claimDue(1)).claims as [Claim];
-    expect(await store.complete(first, { last_error: "late" })).toBe(false);
-    expect(await store.complete(second, { last_error: null })).toBe(true);
+    expect(await completeClaim(store, first, { last_error: "late" })).toBe(false);
+    expect(await completeClaim(store, second, { last_error: null })).toBe(true);
     expect(await store.read(first)).toMatchObject({ last_error: null });
   });
 
@@ -80,6 +80,6 @@ describe("claiming", () => {
       others += (await store.claimDue(10)).claims.length;
     }
     expect(others).toBe(0);
-    expect(await store.complete(claim, {})).toBe(true);
+    expect(await completeClaim(store, claim, {})).toBe(true);
   });
 });

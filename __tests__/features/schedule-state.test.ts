@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import {
+  completeClaim,
   FakeClock,
   FileStore,
   getAgentScheduleStates,
@@ -27,7 +28,7 @@ describe("a schedule's state", () => {
     const clock = new FakeClock(START);
     await using store = new FileStore({ stateDir, clock });
     await store.open();
-    await store.define([HOURLY]);
+    await store.define({ schedules: [HOURLY] });
     const shape = async (): Promise<unknown[]> => {
       const state = await getScheduleState(stateDir, "reader", "hourly");
       return [state.status, state.last_run_at, state.next_run_at, state.last_error];
@@ -45,7 +46,7 @@ describe("a schedule's state", () => {
       const patch = recordOutcome(await store.read(claim), outcome);
       const state = { ...(await store.read(claim)), ...patch };
       const plan = planNextRun({ now: completedAt, schedule: { type: "interval", interval: "1h" }, state });
-      await store.complete(claim, { ...patch, next_run_at: plan.nextRunAt.toISOString() });
+      await completeClaim(store, claim, { ...patch, next_run_at: plan.nextRunAt.toISOString() });
     }
     expect(await shape()).toEqual(["idle", START, "2026-03-01T11:01:00.000Z", "no answer"]);
   });
@@ -85,7 +86,7 @@ describe("a schedule's state", () => {
 
     await using after = new FileStore({ stateDir, clock });
     await after.open();
-    await after.define([HOURLY]);
+    await after.define({ schedules: [HOURLY] });
     expect(await after.read(HOURLY)).toMatchObject(planned);
     expect((await after.claimDue(1)).claims).toEqual([]);
     await clock.advance("1h");
@@ -103,7 +104,7 @@ describe("a schedule's state", () => {
 
     await using store = new FileStore({ stateDir });
     await store.open();
-    await store.define([HOURLY]);
+    await store.define({ schedules: [HOURLY] });
     expect((await store.claimDue(1)).claims).toHaveLength(1);
     expect(await store.jobs.get(jobId)).toMatchObject({ status: "interrupted" });
   });
@@ -124,7 +125,7 @@ describe("a schedule's state", () => {
     const clock = new FakeClock(START);
     await using store = new FileStore({ stateDir, clock });
     await store.open();
-    await store.define([HOURLY]);
+    await store.define({ schedules: [HOURLY] });
     await clock.advance("10d");
     expect((await store.claimDue(1)).claims).toEqual([]);
     await store.update(HOURLY, { status: "idle" });

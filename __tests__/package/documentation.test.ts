@@ -1,19 +1,19 @@
-/** Every block of code in README and docs runs, compiles, or is read by what would read it; every link leads somewhere. */
+/** Every code block in README and docs runs, compiles or is parsed; every link has a target. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parse } from "yaml";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { parseConfig } from "../../src/config/parse-config.js";
-import { readFleetState } from "../../src/state/state-functions.js";
+import { readFleetState } from "../../src/state/file/state-functions.js";
 import { stateDirectory } from "../state/temporary-directory.js";
 import { anchorsOf, type Block, blocksOf, blocksOfAll, linksOf, PAGES, root } from "./pages.js";
 import { runNode } from "./run-node.js";
 
-/** What the programs of a page print, all of them together, with "rota" being the source. */
+/** The output of all programs of a page. The import "rota" resolves to src/. */
 async function printedBy(page: string): Promise<string> {
   const folder = stateDirectory();
-  // What the programs make goes with them.
+  // Files that the programs write are deleted with the folder.
   vi.stubEnv("TMPDIR", folder);
   vi.spyOn(process, "cwd").mockReturnValue(folder);
   const lines: string[] = [];
@@ -48,19 +48,19 @@ describe("the programs in the documentation", () => {
     expect(await printedBy(page)).toBe(printed);
   });
 
-  it("are all known here", () => {
+  it("are all listed in this test", () => {
     const pages = PAGES.filter((page) => blocksOf(page, "js").length > 0);
     expect(pages).toEqual(PROGRAMS.map(([page]) => page));
   });
 
-  it("have the right types where they have types", async () => {
+  it("compile if they are TypeScript", async () => {
     const folder = stateDirectory();
     const blocks = blocksOfAll("ts");
     expect(blocks.length).toBeGreaterThan(0);
     for (const { at, text } of blocks) writeFileSync(join(folder, `${at.replaceAll(/\W/g, "-")}.ts`), text);
     const source = (name: string): string[] => [join(root, "src", name)];
     const compilerOptions = {
-      // Those of a careful user. How a library declares its exports is no business of a program's.
+      // The options of a careful user. Rules about declared exports apply to libraries only.
       isolatedDeclarations: false,
       declaration: false,
       typeRoots: [join(root, "node_modules/@types")],
@@ -83,7 +83,7 @@ describe("the programs in the documentation", () => {
 });
 
 describe("the YAML in the documentation", () => {
-  /** As what it is: a state file, a fleet, or a part of an agent. */
+  /** Reads a block as a state file, as a fleet, or as a part of an agent. */
   async function read({ text }: Block): Promise<unknown> {
     const folder = stateDirectory();
     const file = join(folder, "rota.yaml");
@@ -102,19 +102,19 @@ describe("the YAML in the documentation", () => {
     return parseConfig(agents === undefined ? part : text, { file, env: { API_TOKEN: "token" } });
   }
 
-  it.each(blocksOfAll("yaml"))("at $at is read without complaint", async (block) => {
+  it.each(blocksOfAll("yaml"))("at $at is valid", async (block) => {
     await expect(read(block)).resolves.toMatchObject({ agents: expect.anything() as unknown });
   });
 });
 
 describe("the documentation", () => {
-  it("has blocks of languages only that are checked here, and text", () => {
+  it("has code blocks in checked languages only", () => {
     const languages = new Set(blocksOfAll().map(({ language }) => language));
-    // What is written in SQL is run where there is a server: by __tests__/cli/postgres/granted.test.ts.
+    // __tests__/cli/postgres/granted.test.ts runs the SQL on a server.
     expect([...languages].toSorted()).toEqual(["ini", "js", "sh", "sql", "text", "ts", "yaml"]);
   });
 
-  it("has every page in the list that the site shows", async () => {
+  it("has every page in the sidebar of the site", async () => {
     const { default: site } = (await import(join(root, "site/.vitepress/config.js"))) as {
       default: { themeConfig: { sidebar: { items: { link: string }[] }[] } };
     };
@@ -124,7 +124,7 @@ describe("the documentation", () => {
     expect(listed.toSorted()).toEqual([...links, "/api/"].toSorted());
   });
 
-  it.each(PAGES)("leads somewhere with every link of %s", (page) => {
+  it.each(PAGES)("has no dead link in %s", (page) => {
     const dead = linksOf(page).filter((link) => {
       const [path = "", anchor] = link.split("#");
       const target = path === "" ? page : join(dirname(page), path);

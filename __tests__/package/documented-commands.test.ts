@@ -1,4 +1,4 @@
-/** Every line for a shell in README and docs is one that works: a script, a program or a command that there is. */
+/** Every shell command in README and docs exists: an npm script, a program or a command of rota. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -12,7 +12,7 @@ const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
   scripts: Record<string, string>;
 };
 
-/** The commands of a block, each as words and without what a "#" says of it. */
+/** The commands of a block, each as words, without comments. */
 function commandsIn(text: string): readonly (readonly string[])[] {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   return lines
@@ -20,7 +20,7 @@ function commandsIn(text: string): readonly (readonly string[])[] {
     .map((command) => Array.from(command.matchAll(/"([^"]*)"|\S+/g), ([word, quoted]) => quoted ?? word));
 }
 
-/** Which command it would run, as the program's own parser reads it; rejects where that refuses. */
+/** The command that the parser of rota finds in these words. Rejects if the parser refuses them. */
 async function commandOf(words: readonly string[]): Promise<string | undefined> {
   const nothing = { write: () => true };
   const { signal } = new AbortController();
@@ -35,14 +35,14 @@ async function commandOf(words: readonly string[]): Promise<string | undefined> 
   let found: string | undefined;
   const parser = programParser({ version: "0.0.0", commands: COMMANDS }, context, async (command, values) => {
     found = command.name;
-    // What an option means is looked at as well, such as "2h" for a time.
+    // Reads the values too, such as "2h" for a time.
     for (const option of command.options ?? []) option.read(values[option.name]);
   });
   await parser.parseAsync([...words], { from: "user" });
   return found;
 }
 
-/** Whether there is such a thing to be called. */
+/** Whether the command exists. */
 async function works([program, ...words]: readonly string[]): Promise<boolean> {
   const [first = "", second = ""] = words;
   if (program === "npx") return works(words);
@@ -50,17 +50,18 @@ async function works([program, ...words]: readonly string[]): Promise<boolean> {
   if (program === "rota") return (await commandOf(words)) !== undefined;
   if (program === "npm" && first === "run") return second in scripts;
   if (program === "npm") return ["ci", "install", "pack", "start", "test"].includes(first);
+  if (program === "vitest") return existsSync(join(root, second));
   if (program === "node") return existsSync(join(root, words.at(-1) ?? ""));
   return program === "cd";
 }
 
-// The reference of the command is made of its definitions, and held to them by a test of its own.
+// The command reference is generated from the definitions, and a separate test compares them.
 const BLOCKS = blocksOfAll("sh").filter(({ at }) => !at.startsWith("docs/cli.md"));
 const COMMANDS_SHOWN = BLOCKS.flatMap(({ at, text }) =>
   commandsIn(text).map((words) => ({ at, words, line: words.join(" ") })),
 );
 
-/** What a service is started by. */
+/** The commands that service files start. */
 const SERVICES = blocksOfAll("ini").flatMap(({ at, text }) =>
   Array.from(
     text.matchAll(/^ExecStart=.*\bnode_modules\/rota\/(\S+) (.*)$/gm),
@@ -73,16 +74,16 @@ const SERVICES = blocksOfAll("ini").flatMap(({ at, text }) =>
 );
 
 describe("the documentation", () => {
-  it.each(SERVICES)("at $at starts a service by a command that there is: $line", async ({ file, line }) => {
+  it.each(SERVICES)("at $at starts a service by an existing command: $line", async ({ file, line }) => {
     expect(existsSync(join(root, file))).toBe(true);
     expect(await commandOf(line.split(" "))).toBe("run");
   });
 
-  it("starts a service somewhere", () => {
+  it("shows one service file", () => {
     expect(SERVICES).toHaveLength(1);
   });
 
-  it.each(COMMANDS_SHOWN)("at $at shows a command that there is: $line", async ({ words }) => {
+  it.each(COMMANDS_SHOWN)("at $at shows an existing command: $line", async ({ words }) => {
     expect(await works(words)).toBe(true);
   });
 });

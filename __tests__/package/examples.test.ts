@@ -13,7 +13,7 @@ function example(name: string, options: Partial<RunOptions> = {}): Promise<Ended
   return runNode([join(folder, name)], { cwd: stateDirectory(), ...options });
 }
 
-/** What an example prints, which has to end well and to complain about nothing. */
+/** The output of an example, which must exit with 0 and write nothing to stderr. */
 async function printedBy(name: string, options: Partial<RunOptions> = {}): Promise<readonly string[]> {
   const { exitCode, out, err } = await example(name, options);
   expect({ name, exitCode, err }).toEqual({ name, exitCode: 0, err: "" });
@@ -21,7 +21,7 @@ async function printedBy(name: string, options: Partial<RunOptions> = {}): Promi
 }
 
 describe("the examples", () => {
-  it("are all known here", () => {
+  it("are all listed in this test", () => {
     expect(readdirSync(folder).toSorted()).toEqual([
       "agent-sdk.js",
       "clock-change-night.js",
@@ -42,7 +42,7 @@ describe("the examples", () => {
     expect(await printedBy("embed.js")).toContain("reader completed did: Read the news.");
   });
 
-  it("cron-zones runs each office at nine of its own time, before and after the clocks change", async () => {
+  it("cron-zones runs each office at nine local time, before and after the clocks change", async () => {
     expect(await printedBy("cron-zones.js")).toEqual([
       "2026-10-23T00:00:00.000Z good morning, tokyo",
       "2026-10-23T08:00:00.000Z good morning, london",
@@ -54,7 +54,7 @@ describe("the examples", () => {
     ]);
   });
 
-  it("clock-change-night runs each schedule at its time and says why", async () => {
+  it("clock-change-night runs each schedule at its time and prints the reason", async () => {
     const night = (await printedBy("clock-change-night.js")).join("\n");
     expect(night).toMatch(/^Sat, 20:00 GMT-5 {2}crawler {9}first-run$/m);
     expect(night).toMatch(/^Sat, 21:00 GMT-5 {2}inbox {11}ai-interval$/m);
@@ -105,7 +105,7 @@ describe("the examples", () => {
 });
 
 describe("github-issues", () => {
-  it("answers and closes what is ready", async () => {
+  it("comments on and closes the issues that are ready", async () => {
     await using github = await FakeGitHub.start({ clock: systemClock });
     github.addIssue({ title: "The gate squeaks" });
     github.addIssue({ title: "Not ready", labels: [] });
@@ -118,7 +118,7 @@ describe("github-issues", () => {
     expect([...github.issues.values()].map(({ state }) => state)).toEqual(["closed", "open"]);
   });
 
-  it("says what it needs", async () => {
+  it("names the environment variables that it needs", async () => {
     const { exitCode, err } = await example("github-issues.js", {
       env: { GITHUB_TOKEN: "", GITHUB_REPOSITORY: "" },
     });
@@ -127,17 +127,17 @@ describe("github-issues", () => {
   });
 });
 
-describe("the fleet, which npm start runs,", () => {
+describe("the example fleet", () => {
   const index = "fleet/index.js";
 
-  it("is what npm start runs", () => {
+  it("is the program that npm start runs", () => {
     const { scripts } = JSON.parse(readFileSync(join(folder, "../package.json"), "utf8")) as {
       scripts: Record<string, string>;
     };
     expect(scripts["start"]).toBe(`node examples/${index}`);
   });
 
-  it("shows work of a command, a function and a directory, and ends by itself", async () => {
+  it("shows jobs of a command, a function and a directory, and exits without a signal", async () => {
     const lines = (await printedBy(index, { env: { FLEET_DIR: stateDirectory() } })).join("\n");
     expect(lines).toMatch(/greeter {2}completed hello, I was told: Say hello\. \[first-run\]$/m);
     expect(lines).toMatch(/counter {2}completed counted to 3 \[/);
@@ -149,7 +149,7 @@ describe("the fleet, which npm start runs,", () => {
     ]);
   });
 
-  it("stays with --stay until Ctrl-C, and then ends well", async () => {
+  it("runs with --stay until Ctrl-C, and then exits with 0", async () => {
     let isTold = false;
     const { exitCode, out, err } = await runNode([join(folder, index), "--stay"], {
       cwd: stateDirectory(),

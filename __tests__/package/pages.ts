@@ -1,4 +1,4 @@
-/** The pages of the documentation, as far as a test can hold them to something: blocks of code, headings, links. */
+/** The parts of documentation pages that tests check: code blocks, headings, links. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,13 +6,13 @@ import { fileURLToPath } from "node:url";
 export const root: string = fileURLToPath(new URL("../../", import.meta.url));
 
 export interface Block {
-  /** Where it is: "docs/state.md:42". */
+  /** File and line: "docs/state.md:42". */
   readonly at: string;
   readonly language: string;
   readonly text: string;
 }
 
-/** All of them, from the root. */
+/** The paths of all pages, from the root. */
 export const PAGES: readonly string[] = [
   "CONTRIBUTING.md",
   "README.md",
@@ -36,12 +36,12 @@ export function blocksOfAll(language?: string): readonly Block[] {
   return PAGES.flatMap((page) => blocksOf(page, language));
 }
 
-/** Without its blocks of code. */
+/** The text of a page without its code blocks. */
 function proseOf(page: string): string {
   return textOf(page).replaceAll(/^```.*?^```$/gms, "");
 }
 
-/** What can stand behind a "#", as GitHub and the site make it of headings. */
+/** The anchors that GitHub and the site derive from the headings of a page. */
 export function anchorsOf(page: string): ReadonlySet<string> {
   return new Set(Array.from(proseOf(page).matchAll(/^#+ (.*)$/gm), ([, heading = ""]) => anchor(heading)));
 }
@@ -54,7 +54,7 @@ function anchor(heading: string): string {
     .replaceAll(/\s/g, "-");
 }
 
-/** The links to other places of the repository. */
+/** The links to files and headings of the repository. */
 export function linksOf(page: string): readonly string[] {
   const targets = Array.from(proseOf(page).matchAll(/\]\(([^)\s]+)\)/g), ([, target = ""]) => target);
   return targets.filter((target) => !/^https?:/.test(target));

@@ -1,11 +1,11 @@
-/** A program in a process of its own, as a user runs it: "rota" is what was built. */
+/** Runs a program in a separate process, as a user does: the import "rota" resolves to the built package. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 
 export interface RunOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Called with all output so far, whenever there is more. */
+  /** Called with all output so far, each time the program writes. */
   readonly onOutput?: (out: string, process: ChildProcess) => void;
 }
 
@@ -17,13 +17,13 @@ export interface Ended {
 
 export async function runNode(args: readonly string[], options: RunOptions): Promise<Ended> {
   const { cwd, env = {}, onOutput } = options;
-  // Without what the test runner tells its own children.
+  // Without the settings that the test runner gives to its child processes.
   const { NODE_OPTIONS: _, NODE_V8_COVERAGE: __, NODE_TEST_CONTEXT: ___, ...own } = process.env;
   const child = spawn(process.execPath, args, {
     cwd,
     env: { ...own, ...env },
     stdio: ["ignore", "pipe", "pipe"],
-    // One that hangs ends before its test does.
+    // A program that hangs ends before the timeout of its test.
     timeout: 55_000,
     killSignal: "SIGKILL",
   });

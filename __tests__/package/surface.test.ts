@@ -1,7 +1,10 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import * as rota from "../../src/index.js";
 import * as scheduler from "../../src/scheduler/index.js";
 import { thrownBy } from "../thrown-by.js";
+import { root } from "./pages.js";
 
 const SCHEDULER = [
   "CronParseError",
@@ -30,11 +33,11 @@ const SCHEDULER = [
 ];
 
 describe("the public surface", () => {
-  it("of rota/scheduler has these names and no others", () => {
+  it("of rota/scheduler has exactly the listed names", () => {
     expect(Object.keys(scheduler).toSorted()).toEqual(SCHEDULER);
   });
 
-  it("of rota has them and what stands below the scheduler", () => {
+  it("of rota has the names of rota/scheduler and of the layers below", () => {
     const below = [
       "FakeClock",
       "FileStore",
@@ -62,6 +65,22 @@ describe("the public surface", () => {
       "writeFleetState",
     ];
     expect(Object.keys(rota).toSorted()).toEqual([...SCHEDULER, ...below].toSorted());
+  });
+});
+
+describe("the sections of the API reference", () => {
+  it("begin with everyday use, and have every name once", async () => {
+    const { sectionsOf } = (await import(join(root, "site/sections.js"))) as {
+      sectionsOf: (text: string) => readonly { readonly title: string; readonly names: readonly string[] }[];
+    };
+    const text = readFileSync(join(root, "src/index.ts"), "utf8");
+    const sections = sectionsOf(text);
+    const names = sections.flatMap((section) => section.names);
+    expect(sections[0]?.title).toBe("Everyday use");
+    expect(sections[0]?.names.length).toBeLessThanOrEqual(30);
+    expect(new Set(names).size).toBe(names.length);
+    expect(Object.keys(rota).filter((name) => !names.includes(name))).toEqual([]);
+    expect(text.split("// ##")[0]).not.toContain("export");
   });
 });
 

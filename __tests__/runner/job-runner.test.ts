@@ -1,8 +1,8 @@
-/** A job that ends at once costs as little as can be: what nobody asks for is not made. */
+/** JobRunner: results, signals and grace, without a store. A job that returns at once makes as little as possible. */
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../src/clock.js";
 import { JobRunner } from "../../src/runner/job-runner.js";
-import type { JobRequest } from "../../src/runner/running-job.js";
+import type { JobRequest } from "../../src/runner/job-context.js";
 import type { RunnableAgent, RuntimeJob } from "../../src/runner/runtime.js";
 import { loggerInto } from "./scene.js";
 
@@ -39,45 +39,54 @@ class WatchedRequest implements JobRequest {
   }
 }
 
-function runner(): JobRunner {
+function runner(clock = new FakeClock()): JobRunner {
   const openOutput = (): Promise<never> => Promise.reject(new Error("nothing is to be written"));
-  return new JobRunner({ clock: new FakeClock(), logger: loggerInto([]), openOutput });
+  return new JobRunner({ clock, logger: loggerInto([]), openOutput });
 }
 
 const boom = (): never => {
   throw new Error("boom");
 };
 
-describe("a job that ends at once", () => {
-  it("has its result at once, and nothing was made that it did not ask for", () => {
+describe("JobRunner with a job that returns without a promise", () => {
+  it("makes no signal, attempt or record that the job does not ask for", async () => {
     const request = new WatchedRequest(() => "done");
-    const result = runner().run(request, "Do it");
+    const result = await runner().run(request, "Do it");
     expect(result).toEqual({ success: true, jobId, status: "completed", summary: "done", durationMs: 0 });
     expect(request.asked).toEqual([]);
   });
 
-  it("and has nothing to say has no result: that is success", () => {
-    expect(runner().run(new WatchedRequest(() => 42), "Do it")).toBeUndefined();
+  it("calls the job before `run` returns", () => {
+    let calls = 0;
+    void runner().run(new WatchedRequest(() => calls++), "Do it");
+    expect(calls).toBe(1);
   });
 
-  it("by throwing has its result at once too", () => {
-    const result = runner().run(new WatchedRequest(boom), "Do it");
+  it("takes a value that is not text as success without a summary", async () => {
+    const result = await runner().run(new WatchedRequest(() => 42), "Do it");
+    expect(result).toEqual({ success: true, jobId, status: "completed", durationMs: 0 });
+  });
+
+  it("returns a failure when the job throws", async () => {
+    const result = await runner().run(new WatchedRequest(boom), "Do it");
     expect(result).toEqual({ success: false, jobId, status: "failed", error: "boom", durationMs: 0 });
   });
 
-  it("has its result at once although it may take only so long", () => {
-    expect(runner().run(new WatchedRequest(() => "done", 1_000), "Do it")).toMatchObject({
+  it("sets no timer for a job with a timeout", async () => {
+    const clock = new FakeClock();
+    expect(await runner(clock).run(new WatchedRequest(() => "done", 1_000), "Do it")).toMatchObject({
       status: "completed",
     });
+    expect(clock.sleeping).toBe(0);
   });
 });
 
-describe("what a job writes after its end", () => {
+describe("a write after the end of a job", () => {
   it.each([
-    ["at once", (): unknown => "done"],
-    ["later", (): unknown => Promise.resolve("done")],
-    ["by throwing", boom],
-  ])("that came %s opens no output", async (_, end) => {
+    ["returns a value", (): unknown => "done"],
+    ["returns a promise", (): unknown => Promise.resolve("done")],
+    ["throws", boom],
+  ])("opens no output when the job %s", async (_, end) => {
     let opened = 0;
     let log: RuntimeJob["log"] = () => {};
     const openOutput = async (): Promise<never> => {
@@ -98,23 +107,23 @@ describe("what a job writes after its end", () => {
 });
 
 describe("the signal of a job", () => {
-  it("is that of who cancels it where nobody else may end it, and is made once", () => {
+  it("is the request's own for a job without a timeout", async () => {
     const request = new WatchedRequest(({ signal }) => {
       request.cancel();
       return signal.aborted ? "heard" : "not heard";
     });
-    expect(runner().run(request, "Do it")).toMatchObject({ summary: "heard" });
+    expect(await runner().run(request, "Do it")).toMatchObject({ summary: "heard" });
   });
 
-  it("of a job with a timeout has fired for who looks at it after it was cancelled", () => {
+  it("has fired when a job with a timeout first reads it after it was cancelled", async () => {
     const request = new WatchedRequest((job) => {
       request.cancel();
       return job.signal.aborted ? "heard" : "not heard";
     }, 1_000);
-    expect(runner().run(request, "Do it")).toMatchObject({ summary: "heard" });
+    expect(await runner().run(request, "Do it")).toMatchObject({ summary: "heard" });
   });
 
-  it("that fires while the job starts ends it", async () => {
+  it("ends a job with a timeout when it fires while the job starts", async () => {
     const request = new WatchedRequest(({ signal }) => {
       const ended = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
       request.cancel();
@@ -124,7 +133,7 @@ describe("the signal of a job", () => {
   });
 });
 
-describe("a job that was cancelled and does not end", () => {
+describe("a cancelled job that does not end", () => {
   const never = (): Promise<never> => new Promise(() => {});
 
   async function cancelled(
@@ -146,15 +155,15 @@ describe("a job that was cancelled and does not end", () => {
     return result;
   }
 
-  it("is given up after the grace", async () => {
+  it("is abandoned after the grace", async () => {
     expect(await cancelled({}, "10s")).toMatchObject({ status: "cancelled" });
   });
 
-  it("is waited for where that is wanted", async () => {
+  it("is waited for without end when cancelGraceMs is Infinity", async () => {
     expect(await cancelled({ cancelGraceMs: Infinity }, "30d")).toBe("still running");
   });
 
-  it("is given up all the same when its time is up", async () => {
+  it("is abandoned after its timeout and grace, although cancelGraceMs is Infinity", async () => {
     const limited = { cancelGraceMs: Infinity, timeout: 60_000 };
     expect(await cancelled(limited, "69s")).toBe("still running");
     expect(await cancelled(limited, "70s")).toMatchObject({ success: false });

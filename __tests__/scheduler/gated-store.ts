@@ -1,22 +1,25 @@
 /** A memory store whose calls can be held back or made to fail, one kind of call at a time, alone or for several. */
-import type {
-  Claim,
-  ClaimEnd,
-  ClaimRefusal,
-  ClaimToken,
-  Clock,
-  DueSlots,
-  JobLog,
-  MemoryStoreOptions,
-  OutsideChange,
-  ScheduleChange,
-  ScheduleDecision,
-  ScheduleDefinition,
-  ScheduleKey,
-  ScheduleState,
-  StateStore,
+import {
+  type Claim,
+  type ClaimRefusal,
+  type ClaimToken,
+  type Clock,
+  type DefinedSchedule,
+  type Definitions,
+  type DueSlots,
+  type FinishResult,
+  type JobFinish,
+  type JobRecord,
+  MemoryStore,
+  type MemoryStoreOptions,
+  type OutsideChange,
+  type ScheduleChange,
+  type ScheduleDecision,
+  type ScheduleKey,
+  type ScheduleState,
 } from "../../src/index.js";
-import { MemoryStore } from "../../src/index.js";
+import { longestHoldMs } from "../../src/state/lease-length.js";
+import type { OwnedJobLog } from "../../src/state/owner/owned-job-log.js";
 
 export type StoreCall =
   | "open"
@@ -27,14 +30,12 @@ export type StoreCall =
   | "update"
   | "updateAll"
   | "claimDue"
-  | "reserve"
   | "claim"
   | "renew"
-  | "complete"
-  | "release"
-  | "nextDueAt"
-  | "jobs.start"
-  | "jobs.finish";
+  | "startJobs"
+  | "finishJobs"
+  /** The part of `finishJobs` that closes records, which may take longer than the ends of claims. */
+  | "closeRecords";
 
 /** Holds calls back until it is opened: before they are carried out, or before their answer is given. */
 export interface Gate {
@@ -48,35 +49,24 @@ interface HeldGate extends Gate {
   pass(): Promise<void>;
 }
 
-export class GatedStore implements StateStore {
-  readonly jobs: JobLog;
-  /** Whether it says that others share it. */
-  readonly isShared: boolean;
-  readonly #store: MemoryStore;
+export interface GatedStoreOptions extends MemoryStoreOptions {
+  /** Whether it behaves as if other nodes could claim from it. */
+  readonly isShared?: boolean | undefined;
+}
+
+export class GatedStore extends MemoryStore {
+  readonly holdMs: number | undefined;
+  /** Calls that fail, for as long as they are in here. */
+  readonly broken: Set<StoreCall> = new Set();
   readonly #gates = new Map<StoreCall, HeldGate>();
   readonly #failures = new Map<StoreCall, { readonly error: Error; times: number }>();
-  readonly #lateFailures: Error[] = [];
+  readonly #lateFailures = new Map<StoreCall, Error>();
   readonly #counts = new Map<StoreCall, number>();
-  readonly #listeners = new Set<(changes: readonly OutsideChange[]) => void>();
+  readonly #listeners = new Set<unknown>();
 
-  constructor({ isShared = false, ...options }: MemoryStoreOptions & { readonly isShared?: boolean } = {}) {
-    this.isShared = isShared;
-    this.#store = new MemoryStore(options);
-    const log = this.#store.jobs;
-    this.jobs = {
-      start: (job) => this.#startThrough(() => log.start(job)),
-      startAll: (jobs) => this.#startThrough(() => log.startAll(jobs)),
-      finish: (id, outcome) => this.#through("jobs.finish", () => log.finish(id, outcome)),
-      finishAll: (outcomes) => this.#through("jobs.finish", () => log.finishAll(outcomes)),
-      get: (id) => log.get(id),
-      list: (filter) => log.list(filter),
-      openOutput: (id) => log.openOutput(id),
-      readOutput: (id) => log.readOutput(id),
-    };
-  }
-
-  get leaseMs(): number {
-    return this.#store.leaseMs;
+  constructor({ isShared = false, ...options }: GatedStoreOptions = {}) {
+    super(options);
+    this.holdMs = isShared ? longestHoldMs(this.leaseMs) : undefined;
   }
 
   /** How many listen to changes from outside. */
@@ -112,9 +102,9 @@ export class GatedStore implements StateStore {
     for (const gate of this.#gates.values()) gate.open();
   }
 
-  /** Makes the next start of a job's record fail after it was written. */
-  failAfterStart(error: Error): void {
-    this.#lateFailures.push(error);
+  /** Makes the next call fail after it has had its effect. */
+  failAfter(call: StoreCall, error: Error): void {
+    this.#lateFailures.set(call, error);
   }
 
   /** Makes the next `times` calls fail. */
@@ -124,95 +114,93 @@ export class GatedStore implements StateStore {
 
   /** Changes a state as another process would, and tells the listeners. */
   async changeFromOutside({ agent, schedule }: ScheduleKey, change: Partial<ScheduleState>): Promise<void> {
-    await this.#store.update({ agent, schedule }, change);
+    await super.update({ agent, schedule }, change);
     const keys = Object.keys(change) as (keyof ScheduleState)[];
-    for (const listener of this.#listeners) listener([{ agent, schedule, keys }]);
+    this.noteOutsideChanges([{ agent, schedule, keys }]);
   }
 
-  open(clock?: Clock): Promise<void> {
-    return this.#through("open", () => this.#store.open(clock));
+  override open(clock?: Clock): Promise<void> {
+    return this.#through("open", () => super.open(clock));
   }
 
-  close(): Promise<void> {
-    return this.#through("close", () => this.#store.close());
+  override close(): Promise<void> {
+    return this.#through("close", () => super.close());
   }
 
-  define(schedules: readonly ScheduleDefinition[]): Promise<readonly ScheduleState[]> {
-    return this.#through("define", () => this.#store.define(schedules));
+  override define(definitions: Definitions): Promise<readonly DefinedSchedule[]> {
+    return this.#through("define", () => super.define(definitions));
   }
 
-  read(key: ScheduleKey): Promise<ScheduleState> {
-    return this.#through("read", () => this.#store.read(key));
+  override read(key: ScheduleKey): Promise<ScheduleState> {
+    return this.#through("read", () => super.read(key));
   }
 
-  list(agent: string): Promise<ReadonlyMap<string, ScheduleState>> {
-    return this.#through("list", () => this.#store.list(agent));
+  override list(agent: string): Promise<ReadonlyMap<string, ScheduleState>> {
+    return this.#through("list", () => super.list(agent));
   }
 
-  update(key: ScheduleKey, change: ScheduleChange): Promise<ScheduleState> {
-    return this.#through("update", () => this.#store.update(key, change));
+  override update(key: ScheduleKey, change: ScheduleChange): Promise<ScheduleState> {
+    return this.#through("update", () => super.update(key, change));
   }
 
-  updateAll(keys: readonly ScheduleKey[], decide: ScheduleDecision): Promise<void> {
-    return this.#through("updateAll", () => this.#store.updateAll(keys, decide));
+  override updateAll(keys: readonly ScheduleKey[], decide: ScheduleDecision): Promise<void> {
+    return this.#through("updateAll", () => super.updateAll(keys, decide));
   }
 
-  claimDue(limit: number): Promise<DueSlots> {
-    return this.#through("claimDue", () => this.#store.claimDue(limit));
+  override claimDue(limit: number): Promise<DueSlots> {
+    return this.#through("claimDue", () => super.claimDue(limit));
   }
 
-  reserve(limit: number, aheadMs: number): Promise<void> {
-    return this.#through("reserve", () => this.#store.reserve(limit, aheadMs));
+  override claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
+    return this.#through("claim", () => super.claim(key));
   }
 
-  claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
-    return this.#through("claim", () => this.#store.claim(key));
+  override renew(claim: ClaimToken): Promise<boolean> {
+    return this.#through("renew", () => super.renew(claim));
   }
 
-  renew(claim: ClaimToken): Promise<boolean> {
-    return this.#through("renew", () => this.#store.renew(claim));
+  override startJobs(jobs: readonly JobRecord[]): Promise<void> {
+    return this.#through("startJobs", () => super.startJobs(jobs));
   }
 
-  complete(claim: ClaimToken, change: ScheduleChange): Promise<boolean> {
-    return this.#through("complete", () => this.#store.complete(claim, change));
+  override finishJobs(ends: readonly JobFinish[]): Promise<readonly FinishResult[]> {
+    return this.#through("finishJobs", () => super.finishJobs(ends));
   }
 
-  completeAll(ends: readonly ClaimEnd[]): Promise<readonly boolean[]> {
-    return this.#through("complete", () => this.#store.completeAll(ends));
-  }
-
-  release(claim: ClaimToken): Promise<boolean> {
-    return this.#through("release", () => this.#store.release(claim));
-  }
-
-  nextDueAt(lookedAt?: Date): Promise<Date | undefined> {
-    return this.#through("nextDueAt", () => this.#store.nextDueAt(lookedAt));
-  }
-
-  onChange(listener: (changes: readonly OutsideChange[]) => void): () => void {
+  override onChange(listener: (changes: readonly OutsideChange[]) => void): () => void {
+    const stop = super.onChange(listener);
     this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return () => {
+      this.#listeners.delete(listener);
+      stop();
+    };
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  async #startThrough<Result>(act: () => Promise<Result>): Promise<Result> {
-    const result = await this.#through("jobs.start", act);
-    const failure = this.#lateFailures.shift();
-    if (failure !== undefined) throw failure;
-    return result;
+  protected override get log(): OwnedJobLog {
+    const log = super.log;
+    const closeRecords: OwnedJobLog["closeRecords"] = (records) =>
+      this.#through("closeRecords", () => log.closeRecords(records));
+    return new Proxy(log, {
+      get: (_, name) => {
+        if (name === "closeRecords") return closeRecords;
+        const value: unknown = Reflect.get(log, name, log);
+        return typeof value === "function" ? value.bind(log) : value;
+      },
+    });
   }
 
   async #through<Result>(call: StoreCall, act: () => Promise<Result>): Promise<Result> {
     this.#counts.set(call, this.count(call) + 1);
     const gate = this.#gates.get(call);
     if (gate?.side === "before") await gate.pass();
+    if (this.broken.has(call)) throw new Error(`disk full at ${call}`);
     const failure = this.#failures.get(call);
     if (failure !== undefined && failure.times-- > 0) throw failure.error;
     const result = await act();
     if (gate?.side === "after") await gate.pass();
+    const late = this.#lateFailures.get(call);
+    this.#lateFailures.delete(call);
+    if (late !== undefined) throw late;
     return result;
   }
 }

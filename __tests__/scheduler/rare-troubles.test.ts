@@ -20,7 +20,7 @@ describe("a scheduler", () => {
 
   it("records the end of a job whose start was recorded although that failed", async () => {
     const { scheduler, clock, store } = gatedScene();
-    store.failAfterStart(BROKEN);
+    store.failAfter("startJobs", BROKEN);
     await scheduler.start([agent("a", HOURLY, { run: () => clock.sleep("1m") })]);
     await clock.advance("2m");
     expect(await store.jobs.list()).toMatchObject([{ status: "completed" }]);

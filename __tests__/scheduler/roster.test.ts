@@ -62,7 +62,7 @@ describe("a schedule that is wrong", () => {
     ["of half a character", { "\uD800": every("1h") }],
   ])("by its name %s is left out", (_, schedules) => {
     const roster = new Roster([agent("a", schedules)]);
-    expect(roster.definitions()).toEqual([]);
+    expect(roster.definitions().schedules).toEqual([]);
     expect([...roster.problems()]).toHaveLength(1);
   });
 });

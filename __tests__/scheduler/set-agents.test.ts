@@ -1,6 +1,6 @@
 /** Agents and schedules come, go and change, under a running scheduler and between two runs of it. */
 import { describe, expect, it } from "vitest";
-import { type AgentSchedule, FakeClock, MemoryStore } from "../../src/index.js";
+import { type AgentSchedule, FakeClock } from "../../src/index.js";
 import { GatedStore } from "./gated-store.js";
 import { agent, cron, every, once, scene, type Scene, START } from "./scene.js";
 
@@ -72,34 +72,9 @@ describe("a schedule that is removed", () => {
   });
 });
 
-describe("a schedule that is removed from a scheduler whose store others share", () => {
-  class SharedStore extends MemoryStore {
-    readonly isShared = true;
-  }
-
-  it("does not run here, and keeps its plan for those who have it", async () => {
-    const { scheduler, clock, runs, plan } = scene({ store: new SharedStore() });
-    await scheduler.start([agent("a", { x: every("5m") })]);
-    await clock.advance("1s");
-    scheduler.setAgents([]);
-    await clock.advance("5m");
-    expect(await plan("a", "x")).toBe("00:05 baseline-interval");
-    expect(runs).toEqual(["00:00 a/x"]);
-  });
-
-  it("while its job runs is planned as it was last known", async () => {
-    const stage: Scene = scene({ store: new SharedStore(), work: () => stage.clock.sleep("1m") });
-    await stage.scheduler.start([agent("a", { x: every("5m") })]);
-    await stage.clock.advance("1s");
-    stage.scheduler.setAgents([agent("b", {})]);
-    await stage.clock.advance("1s");
-    stage.scheduler.setAgents([]);
-    await stage.clock.advance("1m");
-    expect(await stage.plan("a", "x")).toBe("00:06 baseline-interval");
-  });
-
-  it("before its plan could be written leaves that to those who have it", async () => {
-    const store = new GatedStore({ isShared: true });
+describe("a schedule that is removed before a change of its plan could be written", () => {
+  it("is not planned again", async () => {
+    const store = new GatedStore();
     const { scheduler, clock, plan, errors } = scene({ store });
     await scheduler.start([agent("a", { x: every("5m") })]);
     await clock.advance("1s");
@@ -110,19 +85,8 @@ describe("a schedule that is removed from a scheduler whose store others share",
     const updates = store.count("update");
     scheduler.setAgents([]);
     await clock.advance("5m");
-    expect(await plan("a", "x")).toBe("00:05 baseline-interval");
+    expect(await plan("a", "x")).toBe("never none");
     expect(store.count("update")).toBe(updates);
-  });
-
-  it("and comes back when its time has passed is due at once, as after a restart", async () => {
-    const { scheduler, clock, runs } = scene({ store: new SharedStore() });
-    await scheduler.start([agent("a", { x: every("5m") })]);
-    await clock.advance("1s");
-    scheduler.setAgents([]);
-    await clock.advance("1h");
-    scheduler.setAgents([agent("a", { x: every("5m") })]);
-    await clock.advance(0);
-    expect(runs).toEqual(["00:00 a/x", "01:00:01 a/x"]);
   });
 });
 

@@ -203,7 +203,7 @@ const NO_AGENTS: readonly { given: unknown; message: string }[] = [
   { given: [{ name: 7 }], message: "Invalid agent name 7: expected a text of 1 to 128 characters" },
   {
     given: [agent("b"), agent("c"), agent("b")],
-    message: 'Two agents are named "b": every agent needs a name of its own',
+    message: 'Two agents are named "b": give each agent a different name',
   },
   ...[0, 1.5, "2", -1, Number.NaN, null].map((max) => ({
     given: [{ name: "b", instances: { max_concurrent: max } }],
@@ -446,6 +446,7 @@ describe("a scheduler that is not running", () => {
     expect(await scheduler.trigger("a")).toEqual({
       success: false,
       error: "The scheduler is not running: call start() first",
+      code: "NOT_RUNNING",
     });
   });
 

@@ -70,15 +70,14 @@ const MOMENTS: readonly Moment[] = [
       return startedUpTo(scene, "update");
     },
   },
-  { name: "during the first pass", arrive: (scene) => startedUpTo(scene, "nextDueAt") },
   { name: "before a claim is written", arrive: (scene) => startedUpTo(scene, "claimDue") },
   { name: "while a claim is being written", arrive: (scene) => startedUpTo(scene, "claimDue", "after") },
-  { name: "while the start of a job is being logged", arrive: (scene) => startedUpTo(scene, "jobs.start") },
+  { name: "while the start of a job is being logged", arrive: (scene) => startedUpTo(scene, "startJobs") },
   { name: "while a job runs", arrive: (scene) => started(scene) },
   {
     name: "while a job's result is being written",
     arrive: async (scene) => {
-      const gate = scene.store.hold("complete");
+      const gate = scene.store.hold("finishJobs");
       await started(scene, 11_000);
       await gate.reached;
       return () => gate.open();
@@ -87,7 +86,7 @@ const MOMENTS: readonly Moment[] = [
   {
     name: "while a job's record is being closed",
     arrive: async (scene) => {
-      const gate = scene.store.hold("jobs.finish", "after");
+      const gate = scene.store.hold("closeRecords", "after");
       await started(scene, 11_000);
       await gate.reached;
       return () => gate.open();

@@ -300,7 +300,7 @@ export class Guarantees implements StateWitness, JobWitness {
     if (world.nowMs - Math.max(world.lastSlowMs, world.lastRosterMs) > 3 * world.checkMs) {
       const defined = this.#definition(key);
       const expected = defined?.type === "cron" ? { timezone: "UTC", ...defined } : defined;
-      if (!isDeepStrictEqual(expected, { ...info.schedule }))
+      if (!isDeepStrictEqual(expected, { ...info.definition }))
         world.fail("agents change at the next pass", `${name} of ${key} has an old definition`);
       const isPaused = Date.parse(state.paused_until ?? "") > world.clock.wallMs;
       if (info.job.source !== "manual" && isPaused) world.fail("a pause holds", `${name} of ${key}`);
@@ -311,7 +311,7 @@ export class Guarantees implements StateWitness, JobWitness {
   #checkTime({ info, key, name, startedWallMs, startedMs }: SimulatedJob): void {
     const world = this.#world;
     const { source, slot } = info.job;
-    const { schedule } = info;
+    const { definition: schedule } = info;
     const slotMs = Date.parse(slot ?? "");
     if (slotMs > startedWallMs && world.lastJumpMs < startedMs - 1_000)
       world.fail("nothing starts early", `${name} of ${key} for ${slot}`);

@@ -11,7 +11,7 @@ import type * as stateAfterJob from "../../src/scheduler/planning/state-after-jo
 import { dropBusySlot } from "../../src/scheduler/planning/state-after-job.js";
 import type { Roster } from "../../src/scheduler/roster.js";
 import type * as claimRules from "../../src/state/claim-rules.js";
-import type * as newClaims from "../../src/state/new-claims.js";
+import type * as newClaims from "../../src/state/owner/new-claims.js";
 import type * as bookEntry from "../../src/state/owner/book-entry.js";
 import type * as claimQueue from "../../src/state/owner/claim-queue.js";
 import type * as leases from "../../src/state/owner/leases.js";

@@ -3,12 +3,13 @@ import { Client } from "pg";
 import type { JobLog } from "../../src/state/job-log/job-log.js";
 import type { PostgresPool } from "../../src/state/postgres/index.js";
 import { PostgresStore } from "../../src/state/postgres/postgres-store.js";
-import type { ScheduleState, ScheduleStatePatch } from "../../src/state/schedule-state.js";
+import type { ScheduleStatePatch } from "../../src/state/schedule-state.js";
 import type {
-  ClaimEnd,
   ClaimToken,
-  ScheduleChange,
-  ScheduleDefinition,
+  DefinedSchedule,
+  Definitions,
+  FinishResult,
+  JobFinish,
   ScheduleKey,
   StateStore,
 } from "../../src/state/store.js";
@@ -17,7 +18,13 @@ import { Dice } from "./dice.js";
 import { type SimulatedPool, SimulatedServer } from "./simulated-server.js";
 import type { Life, Rota } from "./simulation.js";
 import { nameOf, StateMirror } from "./state-mirror.js";
-import type { BootedStore, Stores, StateView } from "./stores.js";
+import {
+  type BootedStore,
+  capacitiesOf,
+  type DefinedCapacity,
+  type Stores,
+  type StateView,
+} from "./stores.js";
 import { Weather } from "./troubled-store.js";
 import { ProcessClock } from "./virtual-clock.js";
 
@@ -178,7 +185,7 @@ export class PostgresStores implements Stores {
 }
 
 interface WitnessedStore extends StateStore {
-  readonly definitions: readonly ScheduleDefinition[];
+  readonly definitions: readonly DefinedCapacity[];
 }
 
 /** A store of whose claims the mirror knows how long they last at least. */
@@ -194,14 +201,14 @@ function witnessedStore(
       world.fail("one live claim", `${nameOf(claim)} was said to be completed and was not, or by another`);
   };
   return new (class extends Base {
-    definitions: readonly ScheduleDefinition[] = [];
+    definitions: readonly DefinedCapacity[] = [];
 
-    override async define(definitions: readonly ScheduleDefinition[]): Promise<readonly ScheduleState[]> {
-      const written = mirror.defining(definitions);
-      const states = await super.define(definitions);
+    override async define(definitions: Definitions): Promise<readonly DefinedSchedule[]> {
+      const written = mirror.defining(capacitiesOf(definitions));
+      const defined = await super.define(definitions);
       written();
-      this.definitions = definitions;
-      return states;
+      this.definitions = capacitiesOf(definitions);
+      return defined;
     }
 
     override async renew(claim: ClaimToken): Promise<boolean> {
@@ -211,16 +218,10 @@ function witnessedStore(
       return isHeld;
     }
 
-    override async complete(claim: ClaimToken, change: ScheduleChange): Promise<boolean> {
-      const isHeld = await super.complete(claim, change);
-      requireEnded(claim, isHeld);
-      return isHeld;
-    }
-
-    override async completeAll(ends: readonly ClaimEnd[]): Promise<readonly boolean[]> {
-      const areHeld = await super.completeAll(ends);
-      for (const [index, { claim }] of ends.entries()) requireEnded(claim, areHeld[index] === true);
-      return areHeld;
+    override async finishJobs(ends: readonly JobFinish[]): Promise<readonly FinishResult[]> {
+      const results = await super.finishJobs(ends);
+      for (const [index, { claim }] of ends.entries()) requireEnded(claim, results[index]?.claim === "ended");
+      return results;
     }
   })(options);
 }

@@ -82,7 +82,7 @@ export class SharedGuarantees implements JobWitness, StateWitness {
     const slotMs = Date.parse(slot ?? "");
     if (slotMs > world.clock.wallMs && world.lastJumpMs < world.nowMs - 1_000)
       world.fail("nothing starts early", `${name} of ${key} for ${slot} on ${node.name}`);
-    const { schedule } = info;
+    const { definition: schedule } = info;
     if (source === "baseline-cron" && (schedule.type !== "cron" || !isOnGrid(schedule, slotMs)))
       world.fail("cron starts are on the grid", `${name} of ${key} for ${slot} on ${node.name}`);
     if (source === "paused") world.fail("a pause is no slot", `${name} of ${key} at the end of one`);

@@ -4,9 +4,9 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { PostgresStore } from "../../src/state/postgres/postgres-store.js";
-import type { ScheduleDefinition, ScheduleKey } from "../../src/state/store.js";
+import type { ScheduleKey } from "../../src/state/store.js";
 import { EVERY_KEY } from "./random-fleet.js";
-import type { KnownState, StateWitness } from "./stores.js";
+import type { DefinedCapacity, KnownState, StateWitness } from "./stores.js";
 import type { ProcessClock } from "./virtual-clock.js";
 import type { World } from "./world.js";
 
@@ -57,10 +57,10 @@ export class StateMirror {
   readonly look = async (by: ProcessClock, sentMs: number): Promise<{ readonly hasClaimed: boolean }> => {
     const { observer, world } = this.#options;
     this.#lastSignMs.set(by, world.nowMs);
-    const states = await observer.define(EVERY_KEY);
+    const defined = await observer.define({ schedules: EVERY_KEY });
     let hasClaimed = false;
     for (const [index, mirrored] of this.#states.entries()) {
-      const after = states[index] ?? {};
+      const after = defined[index]?.state ?? {};
       const before = mirrored.state;
       if (isDeepStrictEqual(before, after)) continue;
       mirrored.state = after;
@@ -102,8 +102,8 @@ export class StateMirror {
   }
 
   /** A process begins to say what its agents may have; what it returns is to be called when that is written. */
-  defining(definitions: readonly ScheduleDefinition[]): () => void {
-    const given = new Map(definitions.map(({ agent, maxConcurrent = 1 }) => [agent, maxConcurrent]));
+  defining(definitions: readonly DefinedCapacity[]): () => void {
+    const given = new Map(definitions.map(({ agent, maxConcurrent }) => [agent, maxConcurrent]));
     for (const [agent, capacity] of given) {
       const known = this.#capacities.get(agent) ?? new Set([1]);
       this.#capacities.set(agent, known.add(capacity));

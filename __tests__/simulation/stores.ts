@@ -1,7 +1,13 @@
 /** Where states outlive the processes that keep them: what a simulation needs of a store, whichever it is. */
 import type { JobLog } from "../../src/state/job-log/job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../src/state/schedule-state.js";
-import type { ClaimToken, ScheduleDefinition, ScheduleKey, StateStore } from "../../src/state/store.js";
+import type {
+  ClaimToken,
+  Definitions,
+  ScheduleDefinition,
+  ScheduleKey,
+  StateStore,
+} from "../../src/state/store.js";
 import type { ProcessClock } from "./virtual-clock.js";
 
 export type KnownState = Partial<ScheduleState>;
@@ -11,12 +17,22 @@ export interface StateWitness {
   completed(claim: ClaimToken, before: KnownState): void;
 }
 
+/** A schedule with the capacity of its agent. */
+export interface DefinedCapacity extends ScheduleDefinition {
+  readonly maxConcurrent: number;
+}
+
+export function capacitiesOf({ agents = [], schedules }: Definitions): DefinedCapacity[] {
+  const capacities = new Map(agents.map(({ agent, maxConcurrent = 1 }) => [agent, maxConcurrent]));
+  return schedules.map((schedule) => ({ ...schedule, maxConcurrent: capacities.get(schedule.agent) ?? 1 }));
+}
+
 /** What the store of a process really holds, told without waiting. */
 export interface StateView {
   /** Whether others may use it beside its process. */
   readonly isShared?: boolean | undefined;
   /** What its process defined last. */
-  readonly definitions: readonly ScheduleDefinition[];
+  readonly definitions: readonly DefinedCapacity[];
   readonly jobs: JobLog;
   keys(): Iterable<ScheduleKey>;
   /** What its users see. */

@@ -2,26 +2,30 @@
  * A store whose states outlive it, as a file does: a successor takes them over as they were when the process died. It lets
  * the guarantees see every change at the moment it is made.
  */
-import type { JobLog } from "../../src/state/job-log/job-log.js";
+import type { OwnedJobLog } from "../../src/state/owner/owned-job-log.js";
 import type { MemoryStore } from "../../src/state/memory/memory-store.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../src/state/schedule-state.js";
 import type {
-  Claim,
-  ClaimEnd,
-  ClaimRefusal,
-  ClaimToken,
-  DueSlots,
-  ScheduleChange,
-  ScheduleDefinition,
+  DefinedSchedule,
+  Definitions,
+  FinishResult,
+  JobFinish,
   ScheduleKey,
   StateStore,
 } from "../../src/state/store.js";
-import type { StateOperation } from "../../src/state/owner/operations.js";
-import type { KnownState, StateView, StateWitness } from "./stores.js";
+import type { StateOperation } from "../../src/state/operations.js";
+import {
+  capacitiesOf,
+  type DefinedCapacity,
+  type KnownState,
+  type StateView,
+  type StateWitness,
+} from "./stores.js";
+import type { Weather } from "./troubled-store.js";
 import type { ProcessClock } from "./virtual-clock.js";
 
 export interface SurvivingStore extends StateStore, StateView {
-  readonly jobs: JobLog;
+  readonly jobs: OwnedJobLog;
   /** Takes over what a dead process left. */
   inherit(from: SurvivingStore): Promise<void>;
 }
@@ -31,24 +35,44 @@ export interface SurvivingStoreOptions {
   readonly leaseMs: number;
   readonly witness: StateWitness;
   /** That of the process before. */
-  readonly log: JobLog | undefined;
+  readonly log: OwnedJobLog | undefined;
+  /** Records may fail to be written although the states are, and the other way round. */
+  readonly weather: Weather;
+  /** Called when they do. */
+  readonly onFault: () => void;
 }
 
 export function survivingStore(
   Base: typeof MemoryStore,
-  { clock, leaseMs, witness, log }: SurvivingStoreOptions,
+  { clock, leaseMs, witness, log, weather, onFault }: SurvivingStoreOptions,
 ): SurvivingStore {
   class Store extends Base implements SurvivingStore {
-    override readonly jobs: JobLog;
-    definitions: readonly ScheduleDefinition[] = [];
+    override readonly jobs: OwnedJobLog;
+    definitions: readonly DefinedCapacity[] = [];
     readonly #keys = new Map<string, ScheduleKey>();
-    readonly #given = new Set<string>();
     #wasOpen = false;
     #isInheriting = false;
 
     constructor() {
       super({ clock, leaseMs });
-      this.jobs = log ?? new Base({ clock }).jobs;
+      this.jobs = log ?? super.log;
+    }
+
+    protected override get log(): OwnedJobLog {
+      const { jobs } = this;
+      return Object.assign(Object.create(jobs) as OwnedJobLog, {
+        openRecords: jobs.openRecords.bind(jobs),
+        closedRecords: jobs.closedRecords.bind(jobs),
+        unrecordedJobs: jobs.unrecordedJobs.bind(jobs),
+        async closeRecords(records: Parameters<OwnedJobLog["closeRecords"]>[0]) {
+          const { fails } = weather.draw();
+          if (fails !== undefined) onFault();
+          if (fails === "before") throw new Error("the records could not be closed");
+          const failures = await jobs.closeRecords(records);
+          if (fails === "after") throw new Error("the records were closed, and that was not said");
+          return failures;
+        },
+      });
     }
 
     override async open(): Promise<void> {
@@ -60,42 +84,23 @@ export function survivingStore(
       await super.open();
     }
 
-    override async define(definitions: readonly ScheduleDefinition[]): Promise<readonly ScheduleState[]> {
-      const states = await super.define(definitions);
-      this.definitions = definitions;
-      return states;
+    override async define(definitions: Definitions): Promise<readonly DefinedSchedule[]> {
+      const defined = await super.define(definitions);
+      this.definitions = capacitiesOf(definitions);
+      return defined;
     }
 
-    override async complete(claim: ClaimToken, change: ScheduleChange): Promise<boolean> {
-      const before = this.known(claim);
-      const isHeld = await super.complete(claim, change);
-      if (isHeld) witness.completed(claim, before);
-      return isHeld;
-    }
-
-    override async completeAll(ends: readonly ClaimEnd[]): Promise<readonly boolean[]> {
+    override async finishJobs(ends: readonly JobFinish[]): Promise<readonly FinishResult[]> {
       const before = ends.map(({ claim }) => this.known(claim));
-      const areHeld = await super.completeAll(ends);
-      for (const [index, { claim }] of ends.entries())
-        if (areHeld[index] === true) witness.completed(claim, before[index] ?? {});
-      return areHeld;
-    }
-
-    override async claimDue(limit: number): Promise<DueSlots> {
-      const due = await super.claimDue(limit);
-      for (const { token } of due.claims) this.#given.add(token);
-      return due;
-    }
-
-    override async claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
-      const claim = await super.claim(key);
-      if (typeof claim !== "string") this.#given.add(claim.token);
-      return claim;
-    }
-
-    /** A claim that nobody was given is a slot that is only reserved. */
-    #told(state: KnownState): KnownState {
-      return this.#given.has(state.claim?.token ?? "") ? state : this.seen(state);
+      const results = await super.finishJobs(ends);
+      for (const [index, { claim, keepsSlot }] of ends.entries())
+        if (
+          results[index]?.claim === "ended" &&
+          keepsSlot !== true &&
+          before[index]?.claim?.token === claim.token
+        )
+          witness.completed(claim, before[index] ?? {});
+      return results;
     }
 
     *keys(): Iterable<ScheduleKey> {
@@ -139,10 +144,10 @@ export function survivingStore(
             keys: () => draft.keys(),
             patch: ({ agent, schedule }, patch) => {
               const key = { agent, schedule };
-              const before = this.#told(this.known(key));
+              const before = this.known(key);
               const after = draft.patch(key, patch);
               this.#keys.set(`${agent}/${schedule}`, key);
-              if (!this.#isInheriting) witness.changed(key, before, this.#told(after));
+              if (!this.#isInheriting) witness.changed(key, before, after);
               return after;
             },
           }),

@@ -4,25 +4,20 @@
  */
 import type { Clock } from "../../src/clock.js";
 import type { StateLockedError } from "../../src/state/errors.js";
-import type {
-  JobLog,
-  JobOutcomeRecord,
-  JobRecord,
-  NamedJob,
-  NamedOutcome,
-  NewJob,
-} from "../../src/state/job-log/job-log.js";
+import type { JobLog, JobRecord } from "../../src/state/job-log/job-log.js";
 import type { ScheduleState } from "../../src/state/schedule-state.js";
 import type {
   Claim,
-  ClaimEnd,
   ClaimRefusal,
   ClaimToken,
+  DefinedSchedule,
+  Definitions,
   DueSlots,
+  FinishResult,
+  JobFinish,
   OutsideChange,
   ScheduleChange,
   ScheduleDecision,
-  ScheduleDefinition,
   ScheduleKey,
   StateStore,
 } from "../../src/state/store.js";
@@ -67,7 +62,7 @@ export class Weather {
 }
 
 /** What a process that was overtaken may still ask: the token decides. */
-const FENCED_BY_TOKEN = new Set(["complete", "completeAll", "renew", "jobs.finish", "jobs.finishAll"]);
+const FENCED_BY_TOKEN = new Set(["finishJobs", "renew"]);
 
 function hasClaims(result: unknown): boolean {
   if (typeof result !== "object" || result === null) return false;
@@ -96,20 +91,7 @@ export class TroubledStore implements StateStore {
     this.#options = options;
     this.inner = options.inner;
     this.leaseMs = options.inner.leaseMs;
-    const log = options.inner.jobs;
-    this.jobs = {
-      start: (job: NewJob): Promise<JobRecord> => this.#call("jobs.start", () => log.start(job)),
-      startAll: (jobs: readonly NamedJob[]): Promise<readonly boolean[]> =>
-        this.#call("jobs.startAll", () => log.startAll(jobs)),
-      finish: (id: string, outcome: JobOutcomeRecord): Promise<boolean> =>
-        this.#call("jobs.finish", () => log.finish(id, outcome)),
-      finishAll: (outcomes: readonly NamedOutcome[]): Promise<readonly boolean[]> =>
-        this.#call("jobs.finishAll", () => log.finishAll(outcomes)),
-      get: (id) => log.get(id),
-      list: (filter) => log.list(filter),
-      openOutput: (id) => log.openOutput(id),
-      readOutput: (id) => log.readOutput(id),
-    };
+    this.jobs = options.inner.jobs;
   }
 
   open(_clock?: Clock): Promise<void> {
@@ -124,8 +106,8 @@ export class TroubledStore implements StateStore {
     return this.close();
   }
 
-  define(schedules: readonly ScheduleDefinition[]): Promise<readonly ScheduleState[]> {
-    return this.#call("define", () => this.inner.define(schedules));
+  define(definitions: Definitions): Promise<readonly DefinedSchedule[]> {
+    return this.#call("define", () => this.inner.define(definitions));
   }
 
   read(key: ScheduleKey): Promise<ScheduleState> {
@@ -148,10 +130,6 @@ export class TroubledStore implements StateStore {
     return this.#call("claimDue", () => this.inner.claimDue(limit));
   }
 
-  reserve(limit: number, aheadMs: number): Promise<void> {
-    return this.#call("reserve", () => this.inner.reserve(limit, aheadMs));
-  }
-
   claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
     return this.#call("claim", () => this.inner.claim(key));
   }
@@ -160,26 +138,12 @@ export class TroubledStore implements StateStore {
     return this.#call("renew", () => this.inner.renew(claim));
   }
 
-  complete(claim: ClaimToken, change: ScheduleChange): Promise<boolean> {
-    return this.#call("complete", () => this.inner.complete(claim, change));
+  startJobs(jobs: readonly JobRecord[]): Promise<void> {
+    return this.#call("startJobs", () => this.inner.startJobs(jobs));
   }
 
-  completeAll(ends: readonly ClaimEnd[]): Promise<readonly boolean[]> {
-    return this.#call("completeAll", () => this.inner.completeAll(ends));
-  }
-
-  release(claim: ClaimToken): Promise<boolean> {
-    return this.#call("release", () => this.inner.release(claim));
-  }
-
-  nextDueAt(lookedAt?: Date): Promise<Date | undefined> {
-    return this.#call("nextDueAt", () => this.inner.nextDueAt(lookedAt));
-  }
-
-  /** It tells without waiting, so that no trouble can come between; who is dead or overtaken is not asked. */
-  idleMs(): number {
-    const { clock } = this.#options;
-    return clock.isDead || clock.isSuspended || this.isOvertaken ? 0 : (this.inner.idleMs?.() ?? 0);
+  finishJobs(ends: readonly JobFinish[]): Promise<readonly FinishResult[]> {
+    return this.#call("finishJobs", () => this.inner.finishJobs(ends));
   }
 
   onChange(listener: (changes: readonly OutsideChange[]) => void): () => void {

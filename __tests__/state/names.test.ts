@@ -9,7 +9,7 @@ import {
   getAgentScheduleStates,
   getScheduleState,
   updateScheduleState,
-} from "../../src/state/state-functions.js";
+} from "../../src/state/file/state-functions.js";
 import { listening } from "./listening.js";
 import { temporaryDirectory } from "./temporary-directory.js";
 import { text } from "./file/yaml/tricky-state.js";

@@ -14,7 +14,7 @@ export const JOBS = {
   "rota, store alone": {
     file: "rota-store.js",
     keeps: "the schedule's state and next plan",
-    why: "claimDue and completeAll, one after the other; no scheduler, no job log",
+    why: "claimDue and finishJobs, one after the other; no scheduler, no job log",
     settings: [{ batch: 1_000 }],
   },
   "graphile-worker": {

@@ -12,9 +12,10 @@ async function openWith({ url }, count, perAgent) {
   const keys = Array.from({ length: count }, (_, i) => ({
     agent: `agent-${Math.floor(i / perAgent)}`,
     schedule: `schedule-${i % perAgent}`,
-    maxConcurrent: perAgent,
   }));
-  await store.define(keys);
+  const names = new Set(keys.map(({ agent }) => agent));
+  const agents = Array.from(names, (agent) => ({ agent, maxConcurrent: perAgent }));
+  await store.define({ agents, schedules: keys });
   const makeDue = (many) => store.updateAll(keys.slice(0, many), () => DUE);
   const close = async () => {
     await store.close();
@@ -41,8 +42,8 @@ export async function jobs({ count, warmUpCount, batch, perAgent = 10, ...option
         next_run_at: new Date(now + LATER_MS).toISOString(),
         next_run_source: "baseline-interval",
       };
-      const areHeld = await store.completeAll(due.claims.map((claim) => ({ claim, change })));
-      left -= areHeld.filter(Boolean).length;
+      const results = await store.finishJobs(due.claims.map((claim) => ({ claim, change })));
+      left -= results.filter(({ claim }) => claim === "ended").length;
     }
     return stopwatch.stop(many);
   };
@@ -69,7 +70,7 @@ export async function claims({ count, warmUpCount, batch, perAgent, ...options }
     return { ...stopwatch.stop(claimed.length), claimed };
   };
   const { claimed } = await drain(warmUpCount);
-  await store.completeAll(claimed.map((claim) => ({ claim, change: {} })));
+  await store.finishJobs(claimed.map((claim) => ({ claim, change: {} })));
   const { claimed: timed, ...figures } = await drain(count);
   const slots = new Set(timed.map(({ agent, schedule }) => `${agent}/${schedule}`));
   await close();

@@ -65,14 +65,13 @@ export async function jobs({ count, warmUpCount, tries, ...options }, stopwatch)
 async function planAll(options, agents, dueAt) {
   const store = storeOf(options);
   await store.open();
-  const keys = agents.flatMap(({ name, schedules, instances }) =>
-    Object.keys(schedules).map((schedule) => ({
-      agent: name,
-      schedule,
-      maxConcurrent: instances.max_concurrent,
-    })),
+  const keys = agents.flatMap(({ name, schedules }) =>
+    Object.keys(schedules).map((schedule) => ({ agent: name, schedule })),
   );
-  await store.define(keys);
+  await store.define({
+    agents: agents.map(({ name, instances }) => ({ agent: name, maxConcurrent: instances.max_concurrent })),
+    schedules: keys,
+  });
   await store.updateAll(keys, () => ({
     last_completed_at: new Date(dueAt.getTime() - DAY_MS).toISOString(),
     next_run_at: dueAt.toISOString(),

@@ -8,9 +8,9 @@ export default {
   outDir: "dist",
   cacheDir: ".cache",
   cleanUrls: true,
-  // A dead link fails the build, which is the default; said here so that nobody takes it away by accident.
+  // A dead link fails the build. This is the default, stated here so that it is not changed by accident.
   ignoreDeadLinks: false,
-  // The index of the search is one large chunk, and loaded only by who searches.
+  // The search index is one large chunk, which loads with the first search.
   vite: { build: { chunkSizeWarningLimit: 2_000 } },
   themeConfig: {
     search: { provider: "local" },

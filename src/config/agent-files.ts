@@ -1,36 +1,37 @@
 /**
- * Follows the `path:` of an agent to the file that describes it, and on from there: what stands nearer to the fleet
- * counts more. A file that is missing, or leads back to itself, is a problem of the line that names it.
+ * Follows the `path:` of an agent to its file, and from there to the next: values nearer to the fleet's file win.
+ * A missing file, or a cycle of files, is a problem of the line that names the file.
  */
 import { resolve } from "node:path";
 import { quote } from "../errors.js";
-import { shown } from "./check-value.js";
-import { type Located, type LocatedMap, mapWith, type Path } from "./located.js";
-import { mergeMaps } from "./merge-located.js";
+import { shown } from "../scheduler/definition/check-value.js";
+import type { Path } from "../scheduler/definition/fault.js";
+import { type LocatedMap, type LocatedValue, mapWith } from "./yaml/located-value.js";
+import { mergeMaps } from "./yaml/merge-layers.js";
 import type { ProblemList } from "./problem-list.js";
-import type { ConfigDocument } from "./read-yaml.js";
+import type { ConfigDocument } from "./yaml/read-yaml.js";
 import { withRuntimeMap } from "./runtime-keys.js";
 
-/** A document by its absolute path, or why there is none: a sentence without its subject. */
-export type LookUp = (path: string) => ConfigDocument | string;
+/** A document by its absolute path, or why it cannot be read: a sentence without its subject. */
+export type DocumentLookup = (path: string) => ConfigDocument | string;
 
 export class AgentFiles {
-  readonly #lookUp: LookUp;
+  readonly #lookUp: DocumentLookup;
   readonly #problems: ProblemList;
   readonly #paths = new Set<string>();
 
-  constructor(lookUp: LookUp, problems: ProblemList) {
+  constructor(lookUp: DocumentLookup, problems: ProblemList) {
     this.#lookUp = lookUp;
     this.#problems = problems;
   }
 
-  /** The absolute paths of all that were asked for. */
+  /** The absolute paths of all files that were looked up. */
   get paths(): readonly string[] {
     return [...this.#paths];
   }
 
-  /** The agent with what its file says; `undefined` when that cannot be known, which is a problem already. */
-  expand(node: Located, path: Path, trail: readonly string[]): Located | undefined {
+  /** The agent merged with its file; `undefined` when the file cannot be used, which is reported. */
+  expand(node: LocatedValue, path: Path, trail: readonly string[]): LocatedValue | undefined {
     if (node.kind !== "map") return node;
     const agent = withRuntimeMap(node);
     const named = agent.entries.get("path")?.value;
@@ -41,9 +42,9 @@ export class AgentFiles {
     return mergeMaps(base, own);
   }
 
-  #base(named: Located, path: Path, trail: readonly string[]): Located | undefined {
-    const { place } = named;
-    const at = { path: [...path, "path"], place };
+  #base(named: LocatedValue, path: Path, trail: readonly string[]): LocatedValue | undefined {
+    const { range } = named;
+    const at = { path: [...path, "path"], range };
     if (named.kind !== "scalar" || typeof named.value !== "string" || named.value === "") {
       const expected = "the path of a file that describes an agent";
       const given = shown(named.kind === "scalar" ? named.value : {});
@@ -53,10 +54,10 @@ export class AgentFiles {
       return undefined;
     }
     if (named.isBroken === true) return undefined;
-    const absolute = resolve(place.source.directory ?? "", named.value);
+    const absolute = resolve(range.source.directory ?? "", named.value);
     const given = quote(named.written ?? named.value);
     if (trail.includes(absolute)) {
-      const message = `The file ${given} leads back to itself: remove this path`;
+      const message = `The file ${given} refers back to itself: remove this path`;
       this.#problems.add({ code: "FILE_CYCLE", message, ...at, given });
       return undefined;
     }
@@ -69,13 +70,13 @@ export class AgentFiles {
     return this.#root(document, path, [...trail, absolute]);
   }
 
-  #root(document: ConfigDocument, path: Path, trail: readonly string[]): Located | undefined {
+  #root(document: ConfigDocument, path: Path, trail: readonly string[]): LocatedValue | undefined {
     for (const fault of document.faults) this.#problems.add({ ...fault, path: [...path, ...fault.path] });
     return document.root === undefined ? undefined : this.expand(document.root, path, trail);
   }
 }
 
-/** Which files the agents of a document name, to be read before it is put together. */
+/** The files that the agents of a document name. */
 export function filesNamedBy({ root }: ConfigDocument): readonly string[] {
   if (root?.kind !== "map") return [];
   const agents = root.entries.get("agents")?.value;
@@ -83,9 +84,9 @@ export function filesNamedBy({ root }: ConfigDocument): readonly string[] {
   return holders.flatMap((holder) => pathOf(holder) ?? []);
 }
 
-function pathOf(holder: Located | LocatedMap): string | undefined {
+function pathOf(holder: LocatedValue | LocatedMap): string | undefined {
   const named = holder.kind === "map" ? holder.entries.get("path")?.value : undefined;
   if (named?.kind !== "scalar" || typeof named.value !== "string" || named.isBroken === true)
     return undefined;
-  return named.value === "" ? undefined : resolve(named.place.source.directory ?? "", named.value);
+  return named.value === "" ? undefined : resolve(named.range.source.directory ?? "", named.value);
 }

@@ -1,32 +1,47 @@
 /**
- * From documents to a configuration: merges defaults, files and agents, checks every part, and collects whatever is wrong
- * with any of them. Reads nothing itself: documents are looked up.
+ * Makes a configuration of documents: merges defaults, files and agents, checks every part, and collects all problems.
+ * Reads no files: `lookUp` returns the documents.
  */
 import { resolve } from "node:path";
-import { quote } from "../errors.js";
 import type { Agent } from "../scheduler/agent.js";
+import { checkAgent } from "../scheduler/definition/check-agent.js";
+import { duplicateName } from "../scheduler/definition/check-agents.js";
+import { checkValue, type Subject } from "../scheduler/definition/check-value.js";
+import { ConfigError } from "../scheduler/definition/errors.js";
+import type { Path } from "../scheduler/definition/fault.js";
+import type { HostKeys } from "../scheduler/definition/schema/agent-schema.js";
+import { RUNTIMES } from "../scheduler/definition/schema/runtime-schema.js";
 import type { ScheduleKey } from "../state/store.js";
-import { AgentFiles, type LookUp } from "./agent-files.js";
+import { AgentFiles, type DocumentLookup } from "./agent-files.js";
 import { buildAgent, resolvedPath } from "./build-agent.js";
-import { checkAgent } from "./check-agent.js";
-import { checkValue } from "./check-value.js";
 import type { Config } from "./config.js";
-import { ConfigError } from "./errors.js";
 import { fitVariables } from "./fit-variables.js";
-import { entryOf, type Located, type LocatedMap, mapWith, plainValue, scalarOf, textOf } from "./located.js";
-import { asDefault, mergeMaps } from "./merge-located.js";
 import { ProblemList } from "./problem-list.js";
-import type { ConfigDocument } from "./read-yaml.js";
 import { gatherRuntime, withRuntimeMap } from "./runtime-keys.js";
-import { checkIntervalMs, type ConfigSchemas, configSchemas, type HostKeys } from "./schema/config-schema.js";
-import type { Place } from "./source-text.js";
+import { checkIntervalMs, type FileSchemas, fileSchemas } from "./schema/file-schema.js";
+import {
+  entryOf,
+  type LocatedFault,
+  type LocatedMap,
+  type LocatedValue,
+  locateFaults,
+  mapWith,
+  originOf,
+  plainValue,
+  rangeOfKey,
+  scalarOf,
+  textOf,
+} from "./yaml/located-value.js";
+import { asDefault, mergeMaps } from "./yaml/merge-layers.js";
+import type { ConfigDocument } from "./yaml/read-yaml.js";
+import type { SourceRange } from "./yaml/source-text.js";
 
 const DEFAULT_STATE_DIRECTORY = ".rota";
 
 export interface AssembleOptions {
   readonly host: HostKeys;
-  readonly lookUp: LookUp;
-  /** The absolute path of the document itself, where it has one. */
+  readonly lookUp: DocumentLookup;
+  /** The absolute path of the document; `undefined` for a text without a file. */
   readonly path: string | undefined;
 }
 
@@ -42,20 +57,20 @@ class Assembly {
   readonly #document: ConfigDocument;
   readonly #path: string | undefined;
   readonly #host: HostKeys;
-  readonly #schemas: ConfigSchemas;
+  readonly #schemas: FileSchemas;
   readonly #list = new ProblemList();
   readonly #agentFiles: AgentFiles;
   readonly #agents: Agent[] = [];
   readonly #disabled: ScheduleKey[] = [];
-  /** By the place of an agent in the list, also of those that are wrong. */
+  /** By the index of the agent in the list, for wrong agents too. */
   readonly #names: (string | undefined)[] = [];
-  readonly #placesOfNames = new Map<string, Place>();
+  readonly #rangesOfNames = new Map<string, SourceRange>();
 
   constructor(document: ConfigDocument, { host, lookUp, path }: AssembleOptions) {
     this.#document = document;
     this.#path = path;
     this.#host = host;
-    this.#schemas = configSchemas(host);
+    this.#schemas = fileSchemas(host);
     this.#agentFiles = new AgentFiles(lookUp, this.#list);
   }
 
@@ -94,26 +109,26 @@ class Assembly {
     };
   }
 
-  /** The keys of the fleet itself. Those that start with "x-" are the author's own, for anchors. */
-  #fleet(root: Located): Located {
+  /** Checks the keys of the fleet itself. */
+  #fleet(root: LocatedValue): LocatedValue {
     const isEmpty = root.kind === "scalar" && root.value === null;
-    const whole: Located = isEmpty ? { kind: "map", place: root.place, entries: new Map() } : root;
+    const whole: LocatedValue = isEmpty ? { kind: "map", range: root.range, entries: new Map() } : root;
     const tree = whole.kind === "map" ? fleetOnly(whole) : whole;
     const fitted = fitVariables(this.#schemas.fleet, tree);
-    this.#list.add(...checkValue(this.#schemas.fleet, { value: plainValue(fitted), tree: fitted, path: [] }));
+    this.#list.add(...locateFaults(checkValue(this.#schemas.fleet, subjectOf(fitted, [])), fitted, []));
     return fitted;
   }
 
-  #defaults(node: Located | undefined): LocatedMap | undefined {
+  #defaults(node: LocatedValue | undefined): LocatedMap | undefined {
     if (node === undefined) return undefined;
     const layer = node.kind === "map" ? withRuntimeMap(node) : node;
     const tree = fitVariables(this.#schemas.defaults, layer);
-    const value = plainValue(tree);
-    this.#list.add(...checkValue(this.#schemas.defaults, { value, tree, path: ["defaults"] }));
+    const path = ["defaults"];
+    this.#list.add(...locateFaults(checkValue(this.#schemas.defaults, subjectOf(tree, path)), tree, path));
     return tree.kind === "map" ? asDefault(tree) : undefined;
   }
 
-  #agent(item: Located, index: number, defaults: LocatedMap | undefined): void {
+  #agent(item: LocatedValue, index: number, defaults: LocatedMap | undefined): void {
     const path = ["agents", index];
     const name = writtenName(item);
     this.#names[index] = name;
@@ -122,7 +137,8 @@ class Assembly {
     this.#names[index] = writtenName(expanded) ?? name;
     const whole = expanded.kind === "map" ? gatherRuntime(merged(defaults, expanded)) : expanded;
     const tree = fitVariables(this.#schemas.agent, whole);
-    const faults = checkAgent(this.#schemas.agent, { value: plainValue(tree), tree, path }, this.#host);
+    const checked = checkAgent(this.#schemas.agent, subjectOf(tree, path), this.#host);
+    const faults = [...locateFaults(checked, tree, path), ...checkEnv(tree, path)];
     this.#list.add(...faults);
     this.#checkName(tree, index);
     if (faults.length > 0 || !this.#list.isEmpty || tree.kind !== "map") return;
@@ -131,30 +147,43 @@ class Assembly {
     for (const schedule of disabled) this.#disabled.push({ agent: agent.name, schedule });
   }
 
-  #checkName(tree: Located, index: number): void {
+  #checkName(tree: LocatedValue, index: number): void {
     const node = entryOf(tree, "name");
     const name = textOf(tree, "name");
     if (node === undefined || name === undefined || (node.kind === "scalar" && node.isBroken === true))
       return;
-    const first = this.#placesOfNames.get(name);
+    const first = this.#rangesOfNames.get(name);
     if (first === undefined) {
-      this.#placesOfNames.set(name, node.place);
+      this.#rangesOfNames.set(name, node.range);
       return;
     }
-    const written = writtenName(tree);
     const { line } = first.source.positionAt(first.start);
-    const where = first.source === node.place.source ? `line ${line}` : `${first.source.file}:${line}`;
-    const message = `Two agents are named ${quote(written)}, the other in ${where}: every agent needs a name of its own`;
-    const path = ["agents", index, "name"];
-    this.#list.add({ code: "DUPLICATE_NAME", message, path, place: node.place, given: quote(written) });
+    const where = first.source === node.range.source ? `line ${line}` : `${first.source.file}:${line}`;
+    const fault = duplicateName(writtenName(tree) ?? name, ["agents", index, "name"], `in ${where}`);
+    this.#list.add({ ...fault, range: node.range });
   }
+}
+
+function subjectOf(tree: LocatedValue, path: Path): Subject {
+  return { value: plainValue(tree), path, origin: originOf(tree) };
+}
+
+/** Reports variables of an agent without a command, which would be ignored; the defaults may have them for other agents. */
+function checkEnv(tree: LocatedValue, path: Path): readonly LocatedFault[] {
+  const env = entryOf(tree, "env");
+  const type = textOf(entryOf(tree, "runtime"), "type");
+  if (env === undefined || env.isDefault === true || type === "command") return [];
+  if (type !== undefined && !Object.hasOwn(RUNTIMES, type)) return [];
+  const runtime = type === undefined ? "no runtime" : `a runtime of type ${type}`;
+  const message = `Only a command has an env, and this agent has ${runtime}: remove it`;
+  return [{ code: "INVALID_VALUE", message, path: [...path, "env"], range: rangeOfKey(tree, [], "env") }];
 }
 
 function merged(defaults: LocatedMap | undefined, agent: LocatedMap): LocatedMap {
   return defaults === undefined ? agent : mergeMaps(defaults, agent);
 }
 
-/** Without what is checked elsewhere: each agent, the defaults, and what is nobody's business. */
+/** Removes the agents and the defaults, which are checked apart, and the author's "x-" keys, which hold anchors. */
 function fleetOnly(root: LocatedMap): LocatedMap {
   const agents = root.entries.get("agents");
   const own = [...root.entries.keys()].filter((key) => key.startsWith("x-"));
@@ -163,13 +192,13 @@ function fleetOnly(root: LocatedMap): LocatedMap {
   return mapWith(root, [...changes, ["defaults", undefined], ["agents", list]]);
 }
 
-/** Without what variables have put into it. */
-function writtenName(agent: Located): string | undefined {
+/** The name with its variables as written. */
+function writtenName(agent: LocatedValue): string | undefined {
   const node = entryOf(agent, "name");
   return (node?.kind === "scalar" ? node.written : undefined) ?? textOf(agent, "name");
 }
 
-function numberOf(tree: Located, key: string): number | undefined {
+function numberOf(tree: LocatedValue, key: string): number | undefined {
   const value = scalarOf(tree, key);
   return typeof value === "number" ? value : undefined;
 }

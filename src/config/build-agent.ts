@@ -1,21 +1,28 @@
 /**
- * Makes of a checked agent in a file the plain agent that a scheduler takes: what the file says once for all its schedules
- * is given to each, and paths are resolved against the directory of the file that has them. Pure.
+ * Converts a checked agent of a file to the agent that a scheduler accepts: each schedule gets the values that the file
+ * gives for all of them, and paths are resolved from the directory of the file that contains them. Pure.
  */
 import { resolve } from "node:path";
 import { type Fields, isFields } from "../fields.js";
 import type { Agent, AgentSchedule } from "../scheduler/agent.js";
 import { validateSchedule } from "../scheduler/timing/schedule.js";
-import { entryOf, type Located, type LocatedMap, plainValue, scalarOf, textOf } from "./located.js";
+import {
+  entryOf,
+  type LocatedValue,
+  type LocatedMap,
+  plainValue,
+  scalarOf,
+  textOf,
+} from "./yaml/located-value.js";
 
 export interface BuiltAgent {
   readonly agent: Agent;
-  /** The names of schedules that are switched off, and therefore left out. */
+  /** The names of the schedules with `enabled: false`, which the agent does not have. */
   readonly disabled: readonly string[];
 }
 
-/** Keys of a file that the scheduler does not have. */
-const TAKEN_APART = new Set(["env", "on_failure", "runtime", "schedules", "timeout", "work_source"]);
+/** The keys that are converted; all other keys are copied. */
+const CONVERTED = new Set(["env", "on_failure", "runtime", "schedules", "timeout", "work_source"]);
 
 export function buildAgent(tree: LocatedMap): BuiltAgent {
   const disabled: string[] = [];
@@ -27,18 +34,18 @@ export function buildAgent(tree: LocatedMap): BuiltAgent {
     if (enabled === true) schedules[name] = schedule;
     else disabled.push(name);
   }
-  const others: Record<string, unknown> = {};
-  for (const [key, { value }] of tree.entries) if (!TAKEN_APART.has(key)) others[key] = plainValue(value);
+  const copied: Record<string, unknown> = {};
+  for (const [key, { value }] of tree.entries) if (!CONVERTED.has(key)) copied[key] = plainValue(value);
   const runtime = buildRuntime(tree);
   const timeout = scalarOf(tree, "timeout") ?? undefined;
-  if (timeout !== undefined) others["timeout"] = timeout;
+  if (timeout !== undefined) copied["timeout"] = timeout;
   const name = textOf(tree, "name") ?? "";
-  return { agent: { ...others, name, ...(runtime === undefined ? {} : { runtime }), schedules }, disabled };
+  return { agent: { ...copied, name, ...(runtime === undefined ? {} : { runtime }), schedules }, disabled };
 }
 
-function buildSchedule(tree: Located, agent: LocatedMap): Record<string, unknown> {
+function buildSchedule(tree: LocatedValue, agent: LocatedMap): Record<string, unknown> {
   const { work_source: _, ...schedule } = fieldsOf(tree);
-  // Nothing would mean the agent's.
+  // A schedule without a timeout has the agent's, so "no limit" needs a value.
   if (schedule["timeout"] === null) schedule["timeout"] = Infinity;
   const type = schedule["type"];
   const onFailure = textOf(agent, "on_failure");
@@ -48,8 +55,8 @@ function buildSchedule(tree: Located, agent: LocatedMap): Record<string, unknown
   return source === undefined ? schedule : { ...schedule, work_source: source };
 }
 
-/** `null` says that there is none. */
-function sourceOf(tree: Located | undefined): Fields | undefined {
+/** `undefined` for `work_source: null`, which switches the agent's source off. */
+function sourceOf(tree: LocatedValue | undefined): Fields | undefined {
   if (tree?.kind !== "map") return undefined;
   const source = fieldsOf(tree);
   return source["type"] === "directory" ? { ...source, path: resolvedPath(tree, "path") } : source;
@@ -62,8 +69,8 @@ function buildRuntime(agent: LocatedMap): (Fields & { readonly type: string }) |
   const runtime = { ...fieldsOf(tree), type };
   if (type !== "command") return runtime;
   const env = { ...fieldsOf(entryOf(agent, "env")), ...fieldsOf(entryOf(tree, "env")) };
-  // The same command does the same wherever Rota was started.
-  const cwd = resolvedPath(tree, "cwd") ?? entryOf(tree, "command")?.place.source.directory;
+  // So a command does not depend on the directory that Rota was started in.
+  const cwd = resolvedPath(tree, "cwd") ?? entryOf(tree, "command")?.range.source.directory;
   return {
     ...runtime,
     ...(cwd === undefined ? {} : { cwd }),
@@ -71,13 +78,13 @@ function buildRuntime(agent: LocatedMap): (Fields & { readonly type: string }) |
   };
 }
 
-/** The path under a key, absolute, where the key is there. */
-export function resolvedPath(tree: Located, key: string): string | undefined {
+/** The absolute path of a key; `undefined` without the key. */
+export function resolvedPath(tree: LocatedValue, key: string): string | undefined {
   const path = textOf(tree, key);
-  return path === undefined ? undefined : resolve(entryOf(tree, key)?.place.source.directory ?? "", path);
+  return path === undefined ? undefined : resolve(entryOf(tree, key)?.range.source.directory ?? "", path);
 }
 
-function fieldsOf(tree: Located | undefined): Record<string, unknown> {
+function fieldsOf(tree: LocatedValue | undefined): Record<string, unknown> {
   const value = tree === undefined ? {} : plainValue(tree);
   return isFields(value) ? { ...value } : {};
 }

@@ -1,26 +1,26 @@
-/** What a configuration says, once it is known to be right. */
+/** A checked configuration. */
 import type { Agent } from "../scheduler/agent.js";
 import type { ScheduleKey } from "../state/store.js";
 
 /**
  * A fleet: `new Scheduler(config).start(config.agents)` runs it.
- * Paths are absolute, variables are put in, defaults and files are merged.
+ * Its paths are absolute, its variables are replaced, and defaults and files are merged.
  */
 export interface Config {
   readonly version: 1;
-  /** Where state and jobs are kept. */
+  /** The directory of the state and the jobs. */
   readonly stateDir: string;
-  /** The time zone of cron schedules that name none; `undefined`: the system's. */
+  /** The time zone of cron schedules without one; `undefined`: the system's. */
   readonly timezone: string | undefined;
-  /** The jitter of intervals that name none. */
+  /** The jitter of intervals without one. */
   readonly jitterPercent: number | undefined;
   /** How many jobs may run at a time, over all agents; `undefined`: as many as the agents allow. */
   readonly maxConcurrent: number | undefined;
   /** The longest time between two checks, in milliseconds. */
   readonly checkInterval: number | undefined;
   readonly agents: readonly Agent[];
-  /** Schedules with `enabled: false`. The agents do not have them. */
+  /** Schedules with `enabled: false`, which the agents do not have. */
   readonly disabled: readonly ScheduleKey[];
-  /** The absolute paths of all files it was read from, the file itself first; none for a text without a file. */
+  /** The absolute paths of all files that were read, the fleet's file first; empty for a text without a file. */
   readonly files: readonly string[];
 }

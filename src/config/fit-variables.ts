@@ -1,9 +1,16 @@
-/** What a variable puts in is text; where a number, true or false is expected, the text of one is taken for it. Pure. */
-import { issuesOf } from "./check-value.js";
-import { find, isInterpolated, type Located, type LocatedScalar, type Path, plainValue } from "./located.js";
-import type { Schema } from "./schema/fields.js";
+/** Converts the text of variables to a number or a boolean where the schema expects one. Pure. */
+import { issuesOf } from "../scheduler/definition/check-value.js";
+import {
+  find,
+  isInterpolated,
+  type LocatedValue,
+  type LocatedScalar,
+  plainValue,
+} from "./yaml/located-value.js";
+import type { Path } from "../scheduler/definition/fault.js";
+import type { Schema } from "../scheduler/definition/schema/fields.js";
 
-export function fitVariables(schema: Schema, tree: Located): Located {
+export function fitVariables(schema: Schema, tree: LocatedValue): LocatedValue {
   if (!isInterpolated(tree)) return tree;
   let fitted = tree;
   for (const issue of issuesOf(schema, plainValue(tree))) {
@@ -23,7 +30,7 @@ function readAs(type: unknown, text: string): number | boolean | undefined {
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
 }
 
-function replaced(node: Located, path: Path, leaf: LocatedScalar): Located {
+function replaced(node: LocatedValue, path: Path, leaf: LocatedScalar): LocatedValue {
   const [step, ...rest] = path;
   if (step === undefined) return leaf;
   if (node.kind === "list")

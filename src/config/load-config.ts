@@ -1,17 +1,18 @@
-/** Reads a configuration from its file, and from the files that this one names. */
+/** Reads a configuration from its file and from the files that it names. */
 import { dirname, resolve } from "node:path";
 import { filesNamedBy } from "./agent-files.js";
 import { assemble } from "./assemble.js";
 import type { Config } from "./config.js";
-import { ConfigError } from "./errors.js";
+import { ConfigError } from "../scheduler/definition/errors.js";
 import { type ConfigOptions, documentOf } from "./parse-config.js";
+import { problemOf } from "../scheduler/definition/fault.js";
 import { readText } from "./read-file.js";
-import { type ConfigDocument, readYaml } from "./read-yaml.js";
-import { SourceText } from "./source-text.js";
+import { type ConfigDocument, readYaml } from "./yaml/read-yaml.js";
+import { SourceText } from "./yaml/source-text.js";
 
 const READ_AT_ONCE = 32;
 
-/** Rejects with ConfigError: everything that is wrong, or that the file cannot be read. */
+/** Rejects with ConfigError, which has all problems, or that the file cannot be read. */
 export async function loadConfig(file: string, options: ConfigOptions = {}): Promise<Config> {
   const { env = process.env } = options;
   const path = resolve(file);
@@ -21,7 +22,7 @@ export async function loadConfig(file: string, options: ConfigOptions = {}): Pro
   const document = readYaml(source, env);
   const documents = new Map<string, ConfigDocument | string>([[path, document]]);
   const waiting = [...filesNamedBy(document)];
-  // A few at a time: a process has only so many files open.
+  // A few at a time, because a process may open only a limited number of files.
   while (waiting.length > 0) {
     const fresh = [...new Set(waiting.splice(0, READ_AT_ONCE))].filter((one) => !documents.has(one));
     await Promise.all(
@@ -39,15 +40,9 @@ export async function loadConfig(file: string, options: ConfigOptions = {}): Pro
 }
 
 function unreadable(file: string, path: string, problem: string): ConfigError {
-  const sentence = {
-    code: "UNREADABLE_FILE",
-    message: `The file ${file} ${problem}`,
-    where: "",
-    path: [],
-  } as const;
-  const nowhere = { given: undefined, expected: undefined, suggestion: undefined };
-  const place = { file, line: undefined, column: undefined, frame: undefined };
-  return new ConfigError([{ ...sentence, ...nowhere, ...place }], {
+  const fault = { code: "UNREADABLE_FILE", message: `The file ${file} ${problem}`, path: [] } as const;
+  const position = { file, line: undefined, column: undefined, frame: undefined };
+  return new ConfigError([problemOf(fault, () => undefined, position)], {
     code: "UNREADABLE_CONFIG",
     file,
     files: [path],

@@ -1,48 +1,51 @@
-/** Makes a configuration of a text that somebody has read. */
+/** Parses a configuration from a text, and reads the files that it names. */
 import { dirname, relative, resolve } from "node:path";
 import { assemble } from "./assemble.js";
 import type { Config } from "./config.js";
-import type { Environment } from "./interpolate.js";
+import type { Environment } from "./yaml/interpolate.js";
 import { readTextSync } from "./read-file.js";
-import { type ConfigDocument, readYaml } from "./read-yaml.js";
-import type { HostKeys } from "./schema/config-schema.js";
-import { SourceText } from "./source-text.js";
+import { type ConfigDocument, readYaml } from "./yaml/read-yaml.js";
+import type { HostKeys } from "../scheduler/definition/schema/agent-schema.js";
+import { SourceText } from "./yaml/source-text.js";
 
 export interface ConfigOptions extends HostKeys {
-  /** Where `${NAME}` is looked up. @default process.env */
+  /** The values of `${NAME}`. @default process.env */
   readonly env?: Environment | undefined;
 }
 
 export interface ParseOptions extends ConfigOptions {
   /**
-   * The file the text was read from: shown in messages, and what relative paths are relative to.
-   * @default none, and the current directory
+   * The file that the text was read from. Messages show it, and relative paths start from its directory.
+   * @default no file, and the current directory
    */
   readonly file?: string | undefined;
 }
 
-/** The configuration in a text, with the files that it names; throws ConfigError with everything that is wrong. */
+/** Throws ConfigError with all problems of the text and of the files that it names. */
 export function parseConfig(text: string, options: ParseOptions = {}): Config {
   const { file, env = process.env } = options;
   const path = file === undefined ? undefined : resolve(file);
-  const source = new SourceText(withoutMark(text), { file, directory: dirname(path ?? resolve("x")) });
+  const source = new SourceText(withoutByteOrderMark(text), {
+    file,
+    directory: dirname(path ?? resolve("x")),
+  });
   const known = new Map<string, ConfigDocument | string>();
-  const lookUp = (other: string): ConfigDocument | string => {
-    const before = known.get(other);
+  const lookUp = (named: string): ConfigDocument | string => {
+    const before = known.get(named);
     if (before !== undefined) return before;
-    const read = readTextSync(other);
-    const document = "problem" in read ? read.problem : documentOf(read.text, other, { root: file, env });
-    known.set(other, document);
+    const read = readTextSync(named);
+    const document = "problem" in read ? read.problem : documentOf(read.text, named, { root: file, env });
+    known.set(named, document);
     return document;
   };
   return assemble(readYaml(source, env), { host: options, lookUp, path });
 }
 
-function withoutMark(text: string): string {
+function withoutByteOrderMark(text: string): string {
   return text.startsWith("\ufeff") ? text.slice(1) : text;
 }
 
-/** The document of another file, which is shown by its path from the first one's directory. */
+/** The document of a file that the configuration names. Messages show its path from the directory of `root`. */
 export function documentOf(
   text: string,
   path: string,

@@ -1,81 +1,54 @@
-/** Collects what is wrong while a configuration is read, and makes problems of it: placed, worded, in order. */
-import type { ConfigProblem, ConfigProblemCode } from "./errors.js";
-import type { Path } from "./located.js";
-import { pathInWords } from "./path-in-words.js";
-import type { Place, SourceText } from "./source-text.js";
-
-/** A problem before its place is put into words. */
-export interface Fault {
-  readonly code: ConfigProblemCode;
-  readonly message: string;
-  readonly path: Path;
-  readonly place?: Place | undefined;
-  readonly given?: string | undefined;
-  readonly expected?: string | undefined;
-  readonly suggestion?: string | undefined;
-  /** The text may hold a password, and is not shown. */
-  readonly isSecret?: boolean | undefined;
-}
-
-/** Each costs most of a millisecond to explain. */
-const ENOUGH = 2_000;
+/** Collects the faults of a configuration while it is read, each once, and makes problems of them in the order of the files. */
+import type { ConfigProblem } from "../scheduler/definition/errors.js";
+import { type AgentNames, MOST_FAULTS, problemOf } from "../scheduler/definition/fault.js";
+import type { LocatedFault } from "./yaml/located-value.js";
+import type { SourceText } from "./yaml/source-text.js";
 
 export class ProblemList {
-  readonly #faults: Fault[] = [];
-  /** With what was said before. */
+  readonly #faults: LocatedFault[] = [];
+  /** Counts repeated faults too. */
   #count = 0;
-  /** What a default or an alias is wrong with is said once, however many agents have it. */
-  readonly #said = new Map<SourceText, Set<string>>();
+  /** By source. A fault in a default or an alias is reported once, not once for every agent that has it. */
+  readonly #reported = new Map<SourceText, Set<string>>();
 
-  /** Whether nobody would read what comes on top. */
   get isFull(): boolean {
-    return this.#count >= ENOUGH;
+    return this.#count >= MOST_FAULTS;
   }
 
   get isEmpty(): boolean {
     return this.#faults.length === 0;
   }
 
-  add(...faults: readonly Fault[]): void {
+  add(...faults: readonly LocatedFault[]): void {
     this.#count += faults.length;
-    for (const fault of faults) if (!this.#wasSaid(fault)) this.#faults.push(fault);
+    for (const fault of faults) if (!this.#isRepeated(fault)) this.#faults.push(fault);
   }
 
-  /** In the order of files, as they were met, and of places in them. */
-  problems(nameOfAgent: (index: number) => string | undefined): readonly ConfigProblem[] {
-    const files = [...this.#said.keys()];
-    const order = ({ place }: Fault): readonly [number, number] =>
-      place === undefined ? [-1, 0] : [files.indexOf(place.source), place.start];
+  /** In the order in which the files were read, and of the positions in each. */
+  problems(nameOfAgent: AgentNames): readonly ConfigProblem[] {
+    const sources = [...this.#reported.keys()];
+    const order = ({ range }: LocatedFault): readonly [number, number] =>
+      range === undefined ? [-1, 0] : [sources.indexOf(range.source), range.start];
     const ranked = this.#faults.map((fault) => ({ fault, rank: order(fault) }));
     const sorted = ranked.toSorted((a, b) => a.rank[0] - b.rank[0] || a.rank[1] - b.rank[1]);
-    return sorted.map(({ fault }) => problemOf(fault, nameOfAgent));
+    return sorted.map(({ fault }) => locatedProblem(fault, nameOfAgent));
   }
 
-  #wasSaid({ code, message, place }: Fault): boolean {
-    if (place === undefined) return false;
-    const said = this.#said.get(place.source) ?? new Set<string>();
-    this.#said.set(place.source, said);
-    const key = `${place.start} ${code} ${message}`;
-    if (said.has(key)) return true;
-    said.add(key);
+  #isRepeated({ code, message, range }: LocatedFault): boolean {
+    if (range === undefined) return false;
+    const reported = this.#reported.get(range.source) ?? new Set<string>();
+    this.#reported.set(range.source, reported);
+    const key = `${range.start} ${code} ${message}`;
+    if (reported.has(key)) return true;
+    reported.add(key);
     return false;
   }
 }
 
-function problemOf(fault: Fault, nameOfAgent: (index: number) => string | undefined): ConfigProblem {
-  const { code, message, path, place, given, expected, suggestion, isSecret = false } = fault;
-  const position = place?.source.positionAt(place.start);
-  return {
-    code,
-    message,
-    where: pathInWords(path, nameOfAgent),
-    path,
-    given,
-    expected,
-    suggestion,
-    file: place?.source.file,
-    line: position?.line,
-    column: position?.column,
-    frame: isSecret || place?.source.text === "" ? undefined : place?.source.frameAt(place),
-  };
+function locatedProblem(fault: LocatedFault, nameOfAgent: AgentNames): ConfigProblem {
+  const { range, isSecret = false } = fault;
+  if (range === undefined) return problemOf(fault, nameOfAgent);
+  const { source } = range;
+  const frame = isSecret || source.text === "" ? undefined : source.frameAt(range);
+  return problemOf(fault, nameOfAgent, { file: source.file, ...source.positionAt(range.start), frame });
 }

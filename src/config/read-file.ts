@@ -1,9 +1,9 @@
-/** Reads a file of a configuration, or says why not: a sentence without its subject. */
+/** Reads a file of a configuration; a `problem` is a sentence without its subject. */
 import { isUtf8 } from "node:buffer";
 import { readFileSync, statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { messageOf, quote } from "../errors.js";
-import { LONGEST_TEXT } from "./read-yaml.js";
+import { LONGEST_TEXT } from "./yaml/read-yaml.js";
 
 export type FileText = { readonly text: string } | { readonly problem: string };
 
@@ -13,7 +13,7 @@ interface FileStats {
   isDirectory(): boolean;
 }
 
-/** As many bytes as the longest text can have. */
+/** The longest text in UTF-8. */
 const MOST_BYTES = 3 * LONGEST_TEXT;
 
 export async function readText(path: string): Promise<FileText> {
@@ -34,10 +34,10 @@ export function readTextSync(path: string): FileText {
   }
 }
 
-/** Asked before it is opened: a pipe would be waited for. */
+/** Checked before the file is opened, because opening a pipe waits for its writer. */
 function problemWith(stats: FileStats): string | undefined {
   if (stats.isDirectory()) return "is a directory: give the path of a file";
-  if (!stats.isFile()) return "is no file: give the path of one";
+  if (!stats.isFile()) return "is not a regular file: give the path of a file";
   return stats.size > MOST_BYTES ? `has ${stats.size} bytes, expected at most ${MOST_BYTES}` : undefined;
 }
 
@@ -54,8 +54,8 @@ function whyUnreadable(error: unknown): string {
       return "was not found: check its path";
     case "EACCES":
     case "EPERM":
-      return "may not be read: check its permissions";
+      return "cannot be read: check its permissions";
     default:
-      return `could not be read: ${quote(messageOf(error))}`;
+      return `cannot be read: ${quote(messageOf(error))}`;
   }
 }

@@ -1,21 +1,21 @@
 /**
- * The two ways to write a runtime: as a map with its keys in it, or as a word with its keys beside it. Both become the map
- * that the runner takes. Keys beside it that another runtime has stay, to be complained about; those of the defaults go. Pure.
+ * An agent may give its runtime as a map, or as the name of a type with the keys beside it. Both become the map that the
+ * runner accepts. A key of a different runtime stays, so that the checks report it; one from the defaults is removed. Pure.
  */
-import { type LocatedEntry, type LocatedMap, mapWith, textOf } from "./located.js";
-import { keysBesideRuntime, keysOfRuntime } from "./schema/runtime-schema.js";
+import { type LocatedEntry, type LocatedMap, mapWith, textOf } from "./yaml/located-value.js";
+import { keysBesideRuntime, keysOfRuntime } from "../scheduler/definition/schema/runtime-schema.js";
 
-/** Makes a map of a word, so that layers can be merged. */
+/** Converts the name of a type to a map, so that layers can be merged. */
 export function withRuntimeMap(layer: LocatedMap): LocatedMap {
   const runtime = layer.entries.get("runtime");
   if (runtime?.value.kind !== "scalar" || typeof runtime.value.value !== "string") return layer;
-  const { place, isDefault } = runtime.value;
+  const { range, isDefault } = runtime.value;
   const entries = new Map([["type", { key: runtime.key, value: runtime.value }]]);
-  const value: LocatedMap = { kind: "map", place, isDefault, entries };
+  const value: LocatedMap = { kind: "map", range, isDefault, entries };
   return mapWith(layer, [["runtime", { key: runtime.key, value }]]);
 }
 
-/** Moves the keys beside a runtime into it. What is in it already counts. */
+/** Moves the keys beside a runtime into it. A key that the runtime has already wins. */
 export function gatherRuntime(agent: LocatedMap): LocatedMap {
   const runtime = agent.entries.get("runtime");
   const map = runtime?.value.kind === "map" ? runtime.value : undefined;
@@ -33,14 +33,9 @@ export function gatherRuntime(agent: LocatedMap): LocatedMap {
   return mapWith(agent, [...gone, ["runtime", { key: runtime.key, value: mapWith(map, moved) }]]);
 }
 
-/** Which types of runtimes have the key. */
-export function runtimesWith(key: string, types: readonly string[]): readonly string[] {
-  return types.filter((type) => keysOfRuntime(type)?.includes(key));
-}
-
 let known: readonly string[] | undefined;
 
-/** An agent has `env` itself. */
+/** Without `env`, which is a key of the agent too. */
 function keysBeside(): readonly string[] {
   known ??= Object.keys(keysBesideRuntime()).filter((key) => key !== "env");
   return known;

@@ -1,39 +1,42 @@
 /**
  * Runs one job to its end, whatever its runtime does, and never throws or rejects.
- * What is recorded of it, and where, is job-executor.ts's business, or the scheduler's.
+ * job-executor.ts or the scheduler writes the job's record.
  */
 import { type Clock, systemClock } from "../clock.js";
+import { type Duration, readDuration } from "../duration.js";
 import { guarded, type Logger, processLogger } from "../logger.js";
 import type { JobOutput } from "../state/job-log/job-log.js";
 import { timeoutMs } from "./configuration.js";
-import { functionRuntime } from "./runtimes/function-runtime.js";
-import { endingOf } from "./job-ending.js";
+import { invalidArgument } from "./errors.js";
+import { JobContext, type JobRequest } from "./job-context.js";
+import { type JobLimits, type LimitedRun, runWithin } from "./job-limits.js";
+import type { OutputOptions } from "./output/output-writer.js";
 import { isPromiseLike } from "./promise-like.js";
-import { type Ending, resultOf, type RunnerResult, SUCCESS, type StopCause } from "./result.js";
-import { type JobRequest, type JobSetting, RunningJob } from "./running-job.js";
-import type { RunnableAgent, Runtime, RuntimeContext, SdkQuery } from "./runtime.js";
 import { RuntimeRegistry } from "./registry.js";
+import { checkedResult, type RunnerResult, runnerResult, thrownResult, timeoutStop } from "./result.js";
+import type { RunnableAgent, Runtime, RuntimeContext, SdkQuery } from "./runtime.js";
 
 export interface JobRunnerOptions {
-  /** @default the system's */
+  /** @default systemClock */
   readonly clock?: Clock | undefined;
   /** @default Node's process warnings */
   readonly logger?: Logger | undefined;
-  /** @default a registry of the four that Rota has */
+  /** @default a registry of function, command, http and messages */
   readonly runtimes?: RuntimeRegistry | undefined;
   readonly sdkQuery?: SdkQuery | undefined;
   /**
-   * How long a job has to end after it was told to, in milliseconds; then it is given up. `Infinity`: never.
+   * How long a job may take to end after the runner told it to: milliseconds, or text such as "30s". Then the runner
+   * abandons the job. `Infinity`: the runner waits without end.
    * @default 10_000
    */
-  readonly graceMs?: number | undefined;
-  /** The same, for one that was cancelled. @default graceMs */
-  readonly cancelGraceMs?: number | undefined;
+  readonly graceMs?: Duration | undefined;
+  /** The same for a cancelled job. @default graceMs */
+  readonly cancelGraceMs?: Duration | undefined;
   /**
-   * How long its output may keep a job from ending, in milliseconds.
+   * How long writing the output may keep a job from ending: milliseconds, or text such as "30s".
    * @default 5_000
    */
-  readonly outputTimeoutMs?: number | undefined;
+  readonly outputTimeoutMs?: Duration | undefined;
   /** Opens a job's output, when the job first writes to it. */
   openOutput(jobId: string): Promise<JobOutput>;
 }
@@ -45,112 +48,96 @@ export class JobRunner {
   readonly #runtimes: RuntimeRegistry;
   readonly #context: RuntimeContext;
   readonly #cancelGraceMs: number;
-  /** Of all jobs that run by a function and may take for ever. */
-  readonly #plain: JobSetting;
-  /** Made once for each agent: its configuration is checked then. */
+  readonly #output: OutputOptions;
+  /** One for each agent, so that an agent's configuration is checked once. */
   readonly #made = new WeakMap<object, Runtime>();
   #runningCount = 0;
   #abandonedCount = 0;
 
   constructor(options: JobRunnerOptions) {
-    const { clock = systemClock, graceMs = DEFAULT_GRACE_MS, sdkQuery } = options;
-    this.#cancelGraceMs = options.cancelGraceMs ?? graceMs;
+    const { clock = systemClock, sdkQuery } = options;
+    const graceMs = optionMs(options.graceMs ?? DEFAULT_GRACE_MS, "graceMs");
+    this.#cancelGraceMs = optionMs(options.cancelGraceMs ?? graceMs, "cancelGraceMs");
     const logger = guarded(options.logger ?? processLogger);
-    const { outputTimeoutMs = DEFAULT_OUTPUT_TIMEOUT_MS } = options;
+    const outputTimeoutMs = optionMs(options.outputTimeoutMs ?? DEFAULT_OUTPUT_TIMEOUT_MS, "outputTimeoutMs");
     this.#runtimes = options.runtimes ?? new RuntimeRegistry();
     this.#context = { clock, logger, graceMs, sdkQuery };
     const openOutput = async (jobId: string): Promise<JobOutput> => options.openOutput(jobId);
-    const place = { clock, logger, outputTimeoutMs, openOutput };
-    this.#plain = { place, runtime: functionRuntime, isLimited: false };
+    this.#output = { clock, logger, outputTimeoutMs, openOutput };
   }
 
-  /** How many jobs are under way, without those that were given up. */
+  /** How many jobs are running, not counting abandoned ones. */
   get runningCount(): number {
     return this.#runningCount;
   }
 
-  /** How many jobs were ever given up because they did not end. */
+  /** How many jobs were abandoned because they did not end, since this runner was made. */
   get abandonedCount(): number {
     return this.#abandonedCount;
   }
 
-  /**
-   * Answers at once where the job ends at once and writes nothing: that costs no promise. Answers nothing where it
-   * also succeeds and has nothing to say: a burst has thousands of those.
-   */
-  run(
-    request: JobRequest,
-    prompt: string,
-    workItem?: unknown,
-  ): RunnerResult | Promise<RunnerResult> | undefined {
+  /** Calls the job's runtime before it returns. Resolves when the job has ended and its output is written. */
+  async run(request: JobRequest, prompt: string, workItem?: unknown): Promise<RunnerResult> {
     const { clock } = this.#context;
     const { agent } = request;
-    // A work item has taken its time before.
-    const calledMs = workItem === undefined ? request.startedMs : undefined;
-    const startedMs = calledMs ?? clock.monotonic();
-    let job: RunningJob | undefined;
+    // The request counts from before its work item was fetched, the timeout from after.
+    const startedMs = (workItem === undefined ? request.startedMs : undefined) ?? clock.monotonic();
     let limitMs: number | undefined;
-    let ending: Ending;
     let runtime: Runtime | undefined;
-    try {
-      const limit = request.timeout ?? agent.timeout;
-      if (limit !== undefined) limitMs = timeoutMs(limit, `agent ${agent.name}`);
-      // The way of most needs no looking up.
-      runtime = agent.runtime == null && agent.run !== undefined ? functionRuntime : this.#runtimeOf(agent);
-      const isPlain = limitMs === undefined && runtime === functionRuntime;
-      const setting = isPlain ? this.#plain : { ...this.#plain, runtime, isLimited: limitMs !== undefined };
-      job = new RunningJob(request, setting, prompt, workItem);
-      const answer = runtime.run(job);
-      if (answer === SUCCESS && limitMs === undefined && job.end() === undefined) return undefined;
-      if (isPromiseLike(answer)) return this.#runOn(job, runtime, answer, startedMs, limitMs);
-      ending = { how: "answered", answer };
-    } catch (error) {
-      ending = { how: "threw", error };
-    }
-    const tookMs = Math.round(clock.monotonic() - startedMs);
-    const result = resultOf(request.id, tookMs, ending, overdue(limitMs, tookMs), runtime?.secrets);
-    const closing = job?.end();
-    return closing === undefined ? result : closed(closing, result);
-  }
-
-  async #runOn(
-    job: RunningJob,
-    runtime: Runtime,
-    answer: PromiseLike<unknown>,
-    startedMs: number,
-    limitMs: number | undefined,
-  ): Promise<RunnerResult> {
-    const { clock, graceMs, logger } = this.#context;
-    const { jobId, agent } = job;
+    let job: JobContext | undefined;
+    let run: LimitedRun;
     this.#runningCount++;
-    let abandonedMs = 0;
-    const { ending, stop } = await endingOf(answer, {
-      clock,
-      timeoutMs: limitMs,
-      leftMs: limitMs === undefined ? undefined : limitMs - (clock.monotonic() - startedMs),
-      graceMs: graceMs + (runtime.lingerMs ?? 0),
-      cancelGraceMs: this.#cancelGraceMs + (runtime.lingerMs ?? 0),
-      signal: job.outerSignal,
-      abort: (reason) => job.abort(reason),
-      onLate: () => {
-        const lateMs = Math.round(clock.monotonic() - abandonedMs);
-        logger.info(
-          `${jobId} of ${agent.name} ended ${lateMs} ms after it was given up: its result is dropped.`,
-        );
-      },
-    });
-    const endedMs = clock.monotonic();
-    const tookMs = Math.round(endedMs - startedMs);
-    if (ending.how === "abandoned") {
-      abandonedMs = endedMs;
-      this.#abandonedCount++;
-      logger.warn(`${jobId} of ${agent.name} did not end when it was told to: it is given up.`);
+    try {
+      limitMs = timeoutMs(request.timeout ?? agent.timeout, `agent ${agent.name}`);
+      runtime = this.#runtimeOf(agent);
+      const options = { output: this.#output, runtime, hasTimeout: limitMs !== undefined };
+      job = new JobContext(request, options, prompt, workItem);
+      const returned = runtime.run(job);
+      // A job that has ended needs neither a timer nor a signal.
+      run = isPromiseLike(returned)
+        ? await runWithin(returned, this.#limitsOf(job, runtime, startedMs, limitMs))
+        : { said: checkedResult(returned), stop: undefined };
+    } catch (error) {
+      run = { said: thrownResult(error), stop: undefined };
     }
-    const cause = stop ?? overdue(limitMs, tookMs);
-    const result = resultOf(jobId, tookMs, ending, cause, runtime.secrets);
-    await job.end();
+    const durationMs = Math.round(clock.monotonic() - startedMs);
+    if (run.stop?.abandonedAfterMs !== undefined) this.#countAbandoned(request);
+    // A job that blocked the event loop kept its timer from firing.
+    const overdue = limitMs === undefined || durationMs < limitMs ? undefined : timeoutStop(limitMs);
+    const result = runnerResult(request.id, run.said, run.stop ?? overdue, durationMs, runtime?.secrets);
+    const closing = job?.close();
+    if (closing !== undefined) await closing;
     this.#runningCount--;
     return result;
+  }
+
+  #limitsOf(
+    job: JobContext,
+    { lingerMs = 0 }: Runtime,
+    startedMs: number,
+    limitMs: number | undefined,
+  ): JobLimits {
+    const { clock, graceMs, logger } = this.#context;
+    return {
+      clock,
+      timeoutMs: limitMs,
+      leftMs: limitMs === undefined ? Infinity : limitMs - (clock.monotonic() - startedMs),
+      graceMs: graceMs + lingerMs,
+      cancelGraceMs: this.#cancelGraceMs + lingerMs,
+      signal: job.cancelSignal,
+      abort: (reason) => job.abort(reason),
+      onLate: (lateMs) => {
+        const name = `${job.jobId} of ${job.agent.name}`;
+        logger.info(`${name} ended ${lateMs} ms after it was abandoned: its result is ignored.`);
+      },
+    };
+  }
+
+  #countAbandoned({ id, agent }: JobRequest): void {
+    this.#abandonedCount++;
+    this.#context.logger.warn(
+      `${id} of ${agent.name} did not end within the grace after it was told to: it is abandoned.`,
+    );
   }
 
   #runtimeOf(agent: RunnableAgent): Runtime {
@@ -162,12 +149,6 @@ export class JobRunner {
   }
 }
 
-/** A job that kept everybody from looking at the clock has timed out too. */
-function overdue(limitMs: number | undefined, tookMs: number): StopCause | undefined {
-  return limitMs === undefined || tookMs < limitMs ? undefined : { status: "timeout", timeoutMs: limitMs };
-}
-
-async function closed(closing: Promise<void>, result: RunnerResult): Promise<RunnerResult> {
-  await closing;
-  return result;
+function optionMs(given: Duration, name: string): number {
+  return readDuration(given, name, { error: invalidArgument });
 }

@@ -1,99 +1,116 @@
-/** What is said of a job that has ended: from what its runtime answered or threw, and why it was told to end. Pure. */
+/** How a job ended, worked out from what its runtime returned or threw and from why the runner stopped it. Pure. */
 import { isFields } from "../fields.js";
 import { messageOf, quote } from "../errors.js";
+import type { JobEndStatus } from "../state/job-log/job-log.js";
 import type { RuntimeResult } from "./runtime.js";
 import { hideIn, hideInJson } from "./output/secrets.js";
 
-export interface RunnerResult {
-  readonly success: boolean;
-  readonly jobId: string;
-  readonly status: "completed" | "failed" | "timeout" | "cancelled";
-  readonly summary?: string | undefined;
+/** How a job ended: the one type between the code that runs a job and the code that writes its record. */
+export interface JobResult {
+  readonly status: JobEndStatus;
+  /** Why the job did not complete; absent for a completed one. */
   readonly error?: string | undefined;
-  readonly durationMs: number;
+  readonly summary?: string | undefined;
   /** A process's exit code, or an HTTP status. */
   readonly exitCode?: number | undefined;
   /** Any JSON value. */
   readonly responseBody?: unknown;
+  /** The work item that the job took after its start. Any JSON value. */
+  readonly workItem?: unknown;
+  /** How long the job ran, where the runner measured it. */
+  readonly durationMs?: number | undefined;
+}
+
+/** How a job ended, as the runner and a JobExecutor return it. Every RunnerResult is a JobResult. */
+export interface RunnerResult extends Omit<JobResult, "workItem"> {
+  readonly success: boolean;
+  readonly jobId: string;
+  readonly status: Exclude<JobEndStatus, "interrupted">;
+  readonly durationMs: number;
   /**
-   * What the job wrote, or the last 100 kB of it. Only for who asks an executor `withOutput`, and only when it wrote
-   * anything; for everybody else it is in the job log.
+   * What the job wrote, or the last 100 kB of it. Only with the option `withOutput`, and only when the job wrote
+   * something; the job log has all of it.
    */
   readonly output?: string | undefined;
 }
 
-/** Why a job was told to end. */
-export type StopCause =
-  | { readonly status: "timeout"; readonly timeoutMs: number }
-  | { readonly status: "cancelled"; readonly reason: unknown };
+/** Why the runner told a job to end. */
+export interface JobStop {
+  readonly status: "timeout" | "cancelled";
+  /** "Timed out after 5000 ms", or "Cancelled: no longer needed". */
+  readonly message: string;
+  /** How long the runner then waited before it abandoned the job, in milliseconds; absent for a job that ended. */
+  readonly abandonedAfterMs?: number | undefined;
+}
 
-/** What became of a call to a runtime. */
-export type Ending =
-  | { readonly how: "answered"; readonly answer: unknown }
-  | { readonly how: "threw"; readonly error: unknown }
-  /** It did not end although it was told to. */
-  | { readonly how: "abandoned"; readonly graceMs: number };
+export function timeoutStop(timeoutMs: number): JobStop {
+  return { status: "timeout", message: `Timed out after ${timeoutMs} ms` };
+}
 
-/** What most jobs of a herd answer. */
-export const SUCCESS: RuntimeResult = { success: true };
+export function cancelStop(reason: unknown): JobStop {
+  return { status: "cancelled", message: `Cancelled: ${messageOf(reason)}` };
+}
 
-/** What a record keeps of a job that nobody may have asked to be short. */
+/** The longest summary that a record keeps. */
 const LONGEST_SUMMARY = 4_000;
-/** The most characters of a response as JSON that are kept. */
+/** The longest response, as JSON text, that a record keeps. */
 export const LONGEST_RESPONSE: number = 100 * 1024;
 
 /**
- * A job that took longer than it may has timed out, whatever it answered. One that was cancelled and succeeds all the
- * same has completed: its work is done.
+ * The result of a job from what its runtime said; of an abandoned job the runtime said nothing. A job that ran past its
+ * timeout has timed out, even when it succeeds. A cancelled job that succeeds has completed: its work is done.
  */
-export function resultOf(
+export function runnerResult(
   jobId: string,
+  said: RuntimeResult | undefined,
+  stop: JobStop | undefined,
   durationMs: number,
-  ending: Ending,
-  stop: StopCause | undefined,
   secrets: readonly string[] = [],
 ): RunnerResult {
-  const { timedOut = false, ...said } = saidBy(ending);
-  const success = said.success && stop?.status !== "timeout";
-  const status = success ? "completed" : (stop?.status ?? (timedOut ? "timeout" : "failed"));
+  const { success: succeeded, timedOut, summary, error, exitCode, responseBody } = said ?? FAILURE;
+  const isCompleted = succeeded && stop?.status !== "timeout";
+  const status = isCompleted ? "completed" : (stop?.status ?? (timedOut === true ? "timeout" : "failed"));
   const result: { -readonly [Key in keyof RunnerResult]: RunnerResult[Key] } = {
-    success,
+    success: isCompleted,
     jobId,
     status,
     durationMs,
   };
-  if (said.summary !== undefined) result.summary = cut(hideIn(said.summary, secrets));
-  if (!success) result.error = hideIn(errorOf(said.error, ending, stop), secrets);
-  if (said.exitCode !== undefined) result.exitCode = said.exitCode;
-  if (said.responseBody !== undefined) result.responseBody = hideInJson(said.responseBody, secrets);
+  if (summary !== undefined) result.summary = cut(hideIn(summary, secrets));
+  if (!isCompleted) result.error = hideIn(errorText(error, stop), secrets);
+  if (exitCode !== undefined) result.exitCode = exitCode;
+  if (responseBody !== undefined) result.responseBody = hideInJson(responseBody, secrets);
   return result;
 }
 
-function errorOf(error: string | undefined, ending: Ending, stop: StopCause | undefined): string {
-  const told =
-    stop?.status === "timeout"
-      ? `Timed out after ${stop.timeoutMs} ms`
-      : stop !== undefined && (error === undefined || ending.how === "abandoned")
-        ? `Cancelled: ${messageOf(stop.reason)}`
-        : undefined;
-  if (ending.how === "abandoned") return `${told ?? "Told to end"}, and given up ${ending.graceMs} ms later`;
-  return told ?? error ?? "the job failed";
+/** The result of a job whose runtime was never called. */
+export function notRun(jobId: string, status: "failed" | "cancelled", error: string): RunnerResult {
+  return { success: false, jobId, status, error, durationMs: 0 };
 }
 
-function saidBy(ending: Ending): RuntimeResult {
-  if (ending.how === "threw") return { success: false, error: messageOf(ending.error) };
-  if (ending.how === "abandoned") return { success: false };
-  return ending.answer === undefined ? { success: true } : checked(ending.answer);
+const FAILURE: RuntimeResult = { success: false };
+
+function errorText(error: string | undefined, stop: JobStop | undefined): string {
+  if (stop?.abandonedAfterMs !== undefined)
+    return `${stop.message}, and abandoned ${stop.abandonedAfterMs} ms later`;
+  const isTimeout = stop?.status === "timeout";
+  return (isTimeout ? stop.message : (error ?? stop?.message)) ?? "the job failed";
 }
 
-/** A runtime of a host may answer anything; what no record could keep is left out. */
-function checked(answer: unknown): RuntimeResult {
-  if (!isFields(answer) || typeof answer["success"] !== "boolean")
+/** A runtime that throws has failed. */
+export function thrownResult(error: unknown): RuntimeResult {
+  return { success: false, error: messageOf(error) };
+}
+
+/** What a runtime returned, without what no record could keep. A host's own runtime may return anything. */
+export function checkedResult(returned: unknown): RuntimeResult {
+  if (returned === undefined) return { success: true };
+  if (!isFields(returned) || typeof returned["success"] !== "boolean")
     return {
       success: false,
-      error: `The runtime answered ${quote(answer)}, expected { success: true or false }.`,
+      error: `The runtime returned ${quote(returned)}, expected { success: true or false }.`,
     };
-  const { success, summary, error, exitCode, responseBody, timedOut } = answer;
+  const { success, summary, error, exitCode, responseBody, timedOut } = returned;
   return {
     success,
     summary: typeof summary === "string" ? summary : undefined,

@@ -5,14 +5,14 @@ import type { JobRecord } from "../state/job-log/job-log.js";
 import type { WorkItem } from "../work-sources/work-source.js";
 import type { Schedule } from "./timing/schedule.js";
 
-/** A worker. Keys that are not named here are left to whoever runs its jobs. */
+/** A worker. Other keys are kept for the host that runs its jobs. */
 export interface Agent {
   readonly name: string;
   readonly schedules?: Readonly<Record<string, AgentSchedule>> | undefined;
   readonly instances?: AgentInstances | undefined;
   /** Runs a job in this process; it fails when this throws or rejects. */
-  readonly run?: ((job: Job) => unknown) | undefined;
-  /** Another way to run its jobs: a command, a web server, an agent SDK. */
+  readonly run?: ((job: AgentJob) => unknown) | undefined;
+  /** How its jobs run where it has no `run`: a command, a web server, an agent SDK. */
   readonly runtime?: RuntimeConfiguration | undefined;
   /** How long a job may take: milliseconds, or text such as "5m". @default for ever */
   readonly timeout?: number | string | undefined;
@@ -36,8 +36,8 @@ export type AgentSchedule = Schedule & {
   readonly timeout?: number | string | undefined;
 };
 
-/** What a job of a scheduler is told when it starts. */
-export interface Job extends RuntimeJob {
+/** What an agent's `run` function knows of its job. */
+export interface AgentJob extends RuntimeJob {
   readonly agent: Agent;
   /** The schedule's name. */
   readonly schedule: string;
@@ -47,7 +47,7 @@ export interface Job extends RuntimeJob {
   readonly record: JobRecord;
 }
 
-/** How a job ended, as whoever ran it says: at least whether it succeeded. */
+/** How a job ended, as its executor says: at least whether it succeeded. */
 export type ExecutorResult = Pick<RunnerResult, "success"> & Partial<RunnerResult>;
 
 /** What came of a run of a schedule. */

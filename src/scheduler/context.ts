@@ -9,7 +9,7 @@ import type { EventHub } from "./events.js";
 import type { Roster } from "./roster.js";
 
 export interface SchedulerContext {
-  /** The store's, where that has one of its own: two would never agree on what is due. */
+  /** The store's clock where it has one, so that both agree on what is due. */
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;

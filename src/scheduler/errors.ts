@@ -72,7 +72,7 @@ export class ScheduleDefinitionError extends SchedulerError {
 }
 ScheduleDefinitionError.prototype.name = "ScheduleDefinitionError";
 
-/** What could not be done for one schedule; the others are not concerned. */
+/** A failure that concerns one schedule only. */
 export class ScheduleTriggerError extends SchedulerError {
   readonly agent: string;
   readonly schedule: string;
@@ -85,7 +85,7 @@ export class ScheduleTriggerError extends SchedulerError {
 }
 ScheduleTriggerError.prototype.name = "ScheduleTriggerError";
 
-/** Jobs were still running when `stop` had waited long enough. They were told to end, and their results still count. */
+/** Jobs were still running when `stop` had waited long enough. They are being cancelled, and their results still count. */
 export class SchedulerShutdownError extends SchedulerError {
   readonly timedOut: boolean;
   readonly runningJobCount: number;

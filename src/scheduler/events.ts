@@ -1,4 +1,4 @@
-/** What a scheduler tells: past facts, typed by one map. A listener that throws or rejects hurts nobody. */
+/** The notices that a scheduler emits: past facts, typed by one map. A listener that throws or rejects does no harm. */
 import type { JobRecord } from "../state/job-log/job-log.js";
 import type { PlanSource } from "../state/schedule-state.js";
 import type { ScheduleKey } from "../state/store.js";
@@ -8,7 +8,7 @@ import type { ScheduleSkipReason } from "./control/schedule-check.js";
 export interface SchedulerEvents {
   "scheduler:started": { readonly startedAt: Date };
   "scheduler:stopped": { readonly runningJobCount: number };
-  /** What went wrong and could not be told to a caller; `agent` and `schedule` where it concerns one. */
+  /** An error that no caller could be given; with `agent` and `schedule` where it concerns one. */
   "scheduler:error": { readonly error: Error } & Partial<ScheduleKey>;
   "job:started": { readonly job: JobRecord };
   "job:finished": { readonly job: JobRecord };
@@ -19,7 +19,7 @@ export interface SchedulerEvents {
   };
   /** A schedule that does not run, or a slot that has to wait or is dropped, and why. */
   "schedule:skipped": ScheduleKey & { readonly reason: ScheduleSkipReason; readonly slot?: Date | undefined };
-  /** A slot that nobody was there to run, and that was dropped. */
+  /** A slot that was dropped because no scheduler was there to run it in time. */
   "schedule:missed": ScheduleKey & {
     readonly slot: Date;
     readonly lateMs: number;
@@ -36,7 +36,7 @@ export class EventHub {
   readonly #listeners: Listeners = {};
   readonly #onThrow: (event: SchedulerEvent, error: unknown) => void;
 
-  /** `onThrow` hears of listeners that throw or reject. */
+  /** `onThrow` is called when a listener throws or rejects. */
   constructor(onThrow: (event: SchedulerEvent, error: unknown) => void) {
     this.#onThrow = onThrow;
   }
@@ -51,7 +51,7 @@ export class EventHub {
     this.#listeners[event]?.delete(listener);
   }
 
-  /** Whether anybody listens: what is told thousands of times need not be put together for nobody. */
+  /** Whether the event has a listener: otherwise its details need not be made. */
   isHeard(event: SchedulerEvent): boolean {
     return (this.#listeners[event]?.size ?? 0) > 0;
   }
@@ -61,7 +61,7 @@ export class EventHub {
     if (listeners !== undefined) for (const listener of listeners) this.#call(event, listener, details);
   }
 
-  /** Waits only for listeners that take time: those of a burst of jobs would otherwise leave a promise each. */
+  /** Waits only for listeners that return a promise, so that a burst of jobs makes no promise for each. */
   #call<Event extends SchedulerEvent>(
     event: Event,
     listener: SchedulerListener<Event>,

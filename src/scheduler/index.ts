@@ -25,7 +25,7 @@ export {
   parseInterval,
 } from "./timing/interval.js";
 export { judgeSlot, type SlotInput, type SlotVerdict } from "./planning/late-slot.js";
-export { type JobOutcome, recordOutcome } from "./planning/job-outcome.js";
+export { type JobOutcome, recordOutcome } from "../state/job-outcome.js";
 export {
   type ChatSchedule,
   type CronSchedule,
@@ -37,7 +37,14 @@ export {
   type WebhookSchedule,
 } from "./timing/schedule.js";
 export type { PlanSource, ScheduleHint, ScheduleState, ScheduleStatePatch } from "../state/schedule-state.js";
-export type { Agent, AgentInstances, AgentSchedule, ExecutorResult, Job, RunResult } from "./agent.js";
+export type {
+  Agent,
+  AgentInstances,
+  AgentJob as Job,
+  AgentSchedule,
+  ExecutorResult,
+  RunResult,
+} from "./agent.js";
 export type { SchedulerEvent, SchedulerEvents, SchedulerListener } from "./events.js";
 export type { TriggerInfo } from "./jobs/job.js";
 export {

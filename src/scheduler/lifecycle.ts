@@ -1,12 +1,12 @@
 /**
- * Whether a scheduler runs, and how it begins and ends. Nothing starts from the moment it is stopped; the store stays open
- * until the last job has ended, and a start meanwhile goes on with it. What a pass does is checker.ts's business.
+ * How a scheduler starts and stops. Nothing starts from the moment it is stopped; the store stays open until the last job
+ * has ended, and a start meanwhile goes on with it. What a pass does is in loop/pass.ts.
  */
 import type { Clock } from "../clock.js";
-import type { JobDesk } from "./jobs/job-starter.js";
-import type { Checker } from "./loop/pass.js";
-import { CheckLoop } from "./loop/wakeable-loop.js";
-import type { ClaimKeeper } from "./claims/held-claims.js";
+import type { HeldClaims } from "./claims/held-claims.js";
+import type { JobStarter } from "./jobs/job-starter.js";
+import type { Pass } from "./loop/pass.js";
+import { WakeableLoop } from "./loop/wakeable-loop.js";
 import { SchedulerError, SchedulerShutdownError } from "./errors.js";
 import type { OutsideChange } from "../state/store.js";
 import type { Requests } from "./control/requests.js";
@@ -17,47 +17,47 @@ import { invalidOption, type SchedulerStatus, type StopOptions } from "./options
 const DEFAULT_STOP_TIMEOUT_MS = 30_000;
 const STOPPED = "The scheduler was stopped";
 
-interface Parts {
-  /** The host's, which a store goes by that has none of its own. */
+interface LifecycleParts {
+  /** The host's clock, used by a store that has none. */
   readonly clock: Clock;
-  readonly claims: ClaimKeeper;
-  readonly jobs: JobDesk;
-  readonly checker: Checker;
+  readonly claims: HeldClaims;
+  readonly jobs: JobStarter;
+  readonly pass: Pass;
   readonly requests: Requests;
-  /** Answers how long to sleep, in milliseconds, and does not throw. */
-  readonly pass: () => number | Promise<number>;
+  /** Runs a pass. Returns how long to sleep, in milliseconds, and does not reject. */
+  readonly runPass: () => Promise<number>;
 }
 
 export class Lifecycle {
   readonly #context: SchedulerContext;
   readonly #hostClock: Clock;
-  readonly #claims: ClaimKeeper;
-  readonly #jobs: JobDesk;
-  readonly #checker: Checker;
+  readonly #claims: HeldClaims;
+  readonly #jobs: JobStarter;
+  readonly #pass: Pass;
   readonly #requests: Requests;
-  readonly #pass: () => number | Promise<number>;
+  readonly #runPass: () => Promise<number>;
   #status: SchedulerStatus = "stopped";
-  /** Whether the store is open: also after a stop that did not wait, until the last job has ended. */
+  /** Whether the store is open. After a stop that did not wait it is, until the last job has ended. */
   #isOpen = false;
   #starting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
-  /** How often it was stopped, which calls off what started before. */
+  /** How often it was stopped: each stop calls off a start that is under way. */
   #stopCount = 0;
-  /** Resolves when the last stop has made sure that nothing can start any more. */
+  /** Resolves when the last stop has made sure that nothing starts. */
   #quiet: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
-  /** The one that checks, or after a stop the one that waits for jobs to end. */
-  #loop: CheckLoop | undefined;
+  /** The loop of passes, or after a stop the loop that waits for jobs to end. */
+  #loop: WakeableLoop | undefined;
   #unsubscribe: () => void = () => {};
 
-  constructor(context: SchedulerContext, { clock, claims, jobs, checker, requests, pass }: Parts) {
+  constructor(context: SchedulerContext, { clock, claims, jobs, pass, requests, runPass }: LifecycleParts) {
     this.#context = context;
     this.#hostClock = clock;
     this.#claims = claims;
     this.#jobs = jobs;
-    this.#checker = checker;
-    this.#requests = requests;
     this.#pass = pass;
+    this.#requests = requests;
+    this.#runPass = runPass;
   }
 
   get status(): SchedulerStatus {
@@ -71,7 +71,7 @@ export class Lifecycle {
     });
   }
 
-  /** Makes the loop look again, also at what happens while it looks. */
+  /** Makes the loop run a pass at once, or right after the one under way. */
   wake(): void {
     this.#loop?.wake();
   }
@@ -84,7 +84,7 @@ export class Lifecycle {
     try {
       await starting;
     } finally {
-      // One that was called off may end after the next has begun.
+      // A start that was called off may end after the next has begun.
       if (this.#starting === starting) this.#starting = undefined;
     }
   }
@@ -100,27 +100,27 @@ export class Lifecycle {
     const stopCount = this.#stopCount;
     const isCalledOff = (): boolean => this.#stopCount !== stopCount;
     try {
-      // Before anything is waited for: `setAgents` may give others meanwhile.
-      this.#checker.setRoster(roster);
+      // Before anything is awaited: `setAgents` may replace it meanwhile.
+      this.#pass.setRoster(roster);
       await this.#open();
-      if (!isCalledOff()) await this.#checker.applyRoster();
+      if (!isCalledOff()) await this.#pass.applyRoster();
       if (isCalledOff()) throw stoppedMeanwhile();
     } catch (error) {
       if (!isCalledOff()) {
         const closing = this.#closeWhenIdle();
-        if (this.#claims.isIdle) await closing;
+        if (this.#claims.isEmpty) await closing;
       }
       if (!isCalledOff()) this.#status = "stopped";
       throw error;
     }
-    this.#claims.isOpen = true;
-    this.#checker.open();
+    this.#jobs.completer.isOpen = true;
+    this.#pass.open();
     onRunning();
-    this.#loop = new CheckLoop(this.#context.clock, this.#pass);
+    this.#loop = new WakeableLoop(this.#context.clock, this.#runPass);
     void this.#loop.run();
   }
 
-  /** Goes on with the store of a stop that has not ended, so that what runs since then is still known. */
+  /** Goes on with the store of a stop that has not ended, so that jobs that still run are known. */
   async #open(): Promise<void> {
     await this.#quiet;
     await this.#loop?.stop();
@@ -131,7 +131,7 @@ export class Lifecycle {
       this.#isOpen = true;
     }
     this.#unsubscribe = this.#context.store.onChange((changes) => {
-      this.#checker.noteOutside(changes);
+      this.#pass.noteOutside(changes);
       this.#loop?.wake();
       void this.#answerRequests(changes);
     });
@@ -139,7 +139,7 @@ export class Lifecycle {
 
   async #answerRequests(changes: readonly OutsideChange[]): Promise<void> {
     await this.#requests.answer(changes);
-    // What was started has a claim to be renewed.
+    // A job that was started has a claim to be renewed.
     this.#loop?.wake();
   }
 
@@ -149,8 +149,8 @@ export class Lifecycle {
     const hasStarted = wasRunning && this.#starting === undefined;
     if (wasRunning) this.#status = "stopping";
     this.#stopCount++;
-    this.#checker.shut();
-    this.#claims.isOpen = false;
+    this.#pass.shut();
+    this.#jobs.completer.isOpen = false;
     if (!waitForJobs) this.#jobs.cancelAll(STOPPED);
     const ended = this.#end(waitForJobs);
     const isInTime = await this.#isWithin(timeout, ended);
@@ -168,24 +168,21 @@ export class Lifecycle {
     );
   }
 
-  /** Resolves when nothing can start any more, and, if that is waited for, everything has ended. */
+  /** Resolves when nothing can start and, with `waitForJobs`, everything has ended. */
   async #end(waitForJobs: boolean): Promise<void> {
     this.#quiet = this.#quieten(this.#starting, this.#loop);
     await this.#quiet;
     const closing = this.#closeWhenIdle();
-    if (waitForJobs || this.#claims.isIdle) await closing;
+    if (waitForJobs || this.#claims.isEmpty) await closing;
   }
 
-  async #quieten(starting: Promise<void> | undefined, loop: CheckLoop | undefined): Promise<void> {
+  async #quieten(starting: Promise<void> | undefined, loop: WakeableLoop | undefined): Promise<void> {
     await starting?.catch(() => {});
     await (loop ?? this.#loop)?.stop();
-    await this.#checker.settled();
+    await this.#pass.settled();
   }
 
-  /**
-   * Keeps the claims of jobs that are still running alive, lets others cancel them, and closes the store when the last
-   * has ended.
-   */
+  /** Renews the claims of jobs that still run, obeys requests to cancel them, and closes the store after the last. */
   #closeWhenIdle(): Promise<void> {
     this.#closing ??= this.#linger().finally(() => {
       this.#closing = undefined;
@@ -201,26 +198,24 @@ export class Lifecycle {
       answering = Promise.all([answering, this.#requests.answer(changes, "cancel")]);
     });
     let isTold = false;
-    this.#loop = new CheckLoop(this.#context.clock, async () => {
-      if (this.#claims.isIdle) return undefined;
+    this.#loop = new WakeableLoop(this.#context.clock, async () => {
+      if (this.#claims.isEmpty) return undefined;
       await this.#claims.renew().catch((error: unknown) => {
         if (!isTold) this.#report("Could not renew claims", error);
         isTold = true;
       });
       const { checkInterval, roster, store } = this.#context;
-      // None is left when renewing has failed.
-      const sleepMs = this.#claims.renewalMs || checkInterval;
-      if (store.isShared === true) return sleepMs;
-      // A store that nobody tells of changes notices them when it is read, whatever of it.
+      // Reading makes a store on files notice changes from outside, such as a request to cancel.
       const [agent] = roster.agents.keys();
       if (agent !== undefined) await store.list(agent).catch(() => {});
-      return Math.min(sleepMs, checkInterval);
+      // After a renewal that failed, the time to renew has passed.
+      return Math.min(this.#claims.renewalMs || checkInterval, checkInterval);
     });
     await this.#loop.run();
     this.#unsubscribe();
     await answering;
-    // A start has called it off.
-    if (!this.#claims.isIdle) return;
+    // A start goes on with this store.
+    if (!this.#claims.isEmpty) return;
     this.#isOpen = false;
     await this.#context.store
       .close()

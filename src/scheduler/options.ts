@@ -6,7 +6,7 @@ import type { Random } from "../random.js";
 import type { SdkQuery } from "../runner/runtime.js";
 import type { RuntimeRegistry } from "../runner/registry.js";
 import type { StateStore } from "../state/store.js";
-import { SchedulerError } from "./errors.js";
+import { SchedulerError, type SchedulerErrorCode } from "./errors.js";
 import { isJitterPercent } from "./timing/interval.js";
 import type { JobExecution } from "./jobs/execute-job.js";
 import type { TriggerInfo } from "./jobs/job.js";
@@ -29,11 +29,11 @@ export interface SchedulerOptions {
   readonly checkInterval?: number | undefined;
   /** @default the console, without what is for debugging */
   readonly logger?: Logger | undefined;
-  /** Runs the job in the place of the agent's own runtime. It fails when this throws or rejects. */
+  /** Runs the job instead of the agent's own runtime. The job fails when it throws or rejects. */
   readonly onTrigger?: ((info: TriggerInfo) => unknown) | undefined;
   /** Called after each pass. */
   readonly onTick?: ((state: SchedulerState) => unknown) | undefined;
-  /** Runs all jobs, in the place of each agent's own runtime. */
+  /** Runs all jobs, instead of each agent's own runtime. */
   readonly jobExecutor?: JobExecution | undefined;
   /** Where work items come from. @default a WorkSourceManager */
   readonly workSourceManager?: WorkSources | undefined;
@@ -82,7 +82,10 @@ export interface SchedulerState {
 export interface TriggerResult {
   readonly success: boolean;
   readonly jobId?: string | undefined;
+  /** What was wrong with the call, in words. */
   readonly error?: string | undefined;
+  /** The same for programs: the code of the error. */
+  readonly code?: SchedulerErrorCode | undefined;
   readonly skipped?: boolean | undefined;
   readonly skipReason?: ScheduleSkipReason | undefined;
 }

@@ -1,10 +1,10 @@
 /** Which schedules there are, by agent: checked once when they are given, with the fleet's defaults filled in. */
 import { quote } from "../errors.js";
 import { isName, LONGEST_NAME } from "../state/validate-state.js";
-import type { ScheduleDefinition, ScheduleKey } from "../state/store.js";
+import type { AgentDefinition, Definitions, ScheduleDefinition, ScheduleKey } from "../state/store.js";
 import { type Agent, type AgentSchedule, capacityOf } from "./agent.js";
 import { SchedulerError } from "./errors.js";
-import { isAutomatic } from "./control/schedule-check.js";
+import { isAutomatic } from "./timing/schedule.js";
 import { validateSchedule } from "./timing/schedule.js";
 
 /** What holds for every schedule that says nothing else. */
@@ -28,14 +28,14 @@ export class Roster {
   /** By agent, then by schedule. */
   readonly #refused = new Map<string, Map<string, Error>>();
 
-  /** Throws for what is no list of agents; a schedule that cannot be is left out and kept as a problem. */
+  /** Throws when `agents` is not a list of agents. An invalid schedule is left out and kept as a problem. */
   constructor(agents: readonly Agent[], defaults: FleetDefaults = {}) {
     if (!Array.isArray(agents)) throw invalid(`Invalid agents ${quote(agents)}: expected an array of agents`);
     this.#defaults = defaults;
     for (const agent of agents) {
       checkAgent(agent);
       if (this.#agents.has(agent.name))
-        throw invalid(`Two agents are named ${quote(agent.name)}: every agent needs a name of its own`);
+        throw invalid(`Two agents are named ${quote(agent.name)}: give each agent a different name`);
       this.#agents.set(agent.name, agent);
       for (const [name, schedule] of Object.entries(agent.schedules ?? {}))
         this.#check(agent, name, schedule);
@@ -66,22 +66,18 @@ export class Roster {
       for (const [schedule, error] of refused) yield { agent, schedule, error };
   }
 
-  /** What a store needs to know. */
-  definitions(): ScheduleDefinition[] {
-    const definitions: ScheduleDefinition[] = [];
+  /** The agents and schedules that the store gives claims for. */
+  definitions(): Definitions {
+    const agents: AgentDefinition[] = [];
+    const schedules: ScheduleDefinition[] = [];
     for (const agent of this.#agents.values()) {
       const refused = this.#refused.get(agent.name);
-      const maxConcurrent = capacityOf(agent);
+      agents.push({ agent: agent.name, maxConcurrent: capacityOf(agent) });
       for (const [name, schedule] of Object.entries(agent.schedules ?? {}))
         if (refused?.has(name) !== true)
-          definitions.push({
-            agent: agent.name,
-            schedule: name,
-            maxConcurrent,
-            isAutomatic: isAutomatic(schedule),
-          });
+          schedules.push({ agent: agent.name, schedule: name, isAutomatic: isAutomatic(schedule) });
     }
-    return definitions;
+    return { agents, schedules };
   }
 
   #check(agent: Agent, name: string, schedule: unknown): void {

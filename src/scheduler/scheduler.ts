@@ -1,6 +1,6 @@
 /**
  * The Scheduler: one abortable loop over a store. A pass claims what is due and may run, and starts each job without
- * waiting for it. What is due is the store's knowledge, when it is due next the governor's, how a job ends the job desk's.
+ * waiting for it (loop/, jobs/). The store knows what is due, the governor (planning/) decides when it is due next.
  */
 import { type Instant, systemClock, unrefClock } from "../clock.js";
 import { messageOf } from "../errors.js";
@@ -9,14 +9,14 @@ import { systemRandom } from "../random.js";
 import { FileStore } from "../state/file/file-store.js";
 import type { ScheduleKey, StateStore } from "../state/store.js";
 import type { Agent } from "./agent.js";
-import { Checker } from "./loop/pass.js";
-import { ClaimKeeper } from "./claims/held-claims.js";
+import { HeldClaims } from "./claims/held-claims.js";
 import { SchedulerError } from "./errors.js";
 import { EventHub, type SchedulerEvent, type SchedulerListener } from "./events.js";
-import { JobDesk } from "./jobs/job-starter.js";
 import { jobExecution } from "./jobs/execute-job.js";
+import { JobStarter } from "./jobs/job-starter.js";
 import { Lifecycle } from "./lifecycle.js";
-import { Passes } from "./loop/pass-log.js";
+import { Pass } from "./loop/pass.js";
+import { PassLog } from "./loop/pass-log.js";
 import { Planner } from "./planning/planner.js";
 import { Requests } from "./control/requests.js";
 import { type FleetDefaults, Roster } from "./roster.js";
@@ -44,10 +44,10 @@ export class Scheduler implements AsyncDisposable {
   readonly #options: SchedulerOptions;
   readonly #defaults: FleetDefaults;
   readonly #context: SchedulerContext;
-  readonly #jobs: JobDesk;
-  readonly #checker: Checker;
+  readonly #jobs: JobStarter;
+  readonly #pass: Pass;
   readonly #controls: ScheduleControls;
-  readonly #passes: Passes;
+  readonly #passes: PassLog;
   readonly #lifecycle: Lifecycle;
   #startedAt: Date | undefined;
   #startCountBefore = 0;
@@ -69,20 +69,20 @@ export class Scheduler implements AsyncDisposable {
       roster: new Roster([]),
     };
     const planner = new Planner(this.#context, (key) => this.#jobs.isRunning(key));
-    const claims = new ClaimKeeper(this.#context);
-    this.#jobs = new JobDesk(this.#context, planner, {
+    const claims = new HeldClaims(this.#context);
+    this.#jobs = new JobStarter(this.#context, planner, {
       execute: jobExecution(options, this.#context),
       claims,
       onFreed: () => this.#lifecycle.wake(),
     });
-    this.#checker = new Checker(this.#context, planner, {
+    this.#pass = new Pass(this.#context, planner, {
       jobs: this.#jobs,
       claims,
       maxConcurrent: options.maxConcurrent ?? Infinity,
     });
     this.#controls = new ScheduleControls(this.#context, planner);
     const { onTick } = options;
-    this.#passes = new Passes(this.#context, this.#checker, {
+    this.#passes = new PassLog(this.#context, this.#pass, {
       onPassed: onTick && (() => onTick(this.getState())),
       onTakenOver: () => void this.#giveUp(),
     });
@@ -90,14 +90,14 @@ export class Scheduler implements AsyncDisposable {
       clock,
       claims,
       jobs: this.#jobs,
-      checker: this.#checker,
+      pass: this.#pass,
       requests: new Requests(this.#context, {
-        run: (key) => this.#checker.trigger(key),
-        isFull: () => this.#checker.isFull,
+        run: (key) => this.#pass.trigger(key),
+        isFull: () => this.#pass.isFull,
         cancel: (jobId) => this.cancel(jobId),
         hasJob: (jobId) => this.#jobs.has(jobId),
       }),
-      pass: () => this.#passes.run(),
+      runPass: () => this.#passes.run(),
     });
   }
 
@@ -110,21 +110,21 @@ export class Scheduler implements AsyncDisposable {
 
   /**
    * Starts nothing from the moment it is called, and resolves when running jobs have ended and all is recorded. Rejects
-   * with SchedulerShutdownError when that takes longer than `timeout`; jobs that are still running have been told to end.
+   * with SchedulerShutdownError when that takes longer than `timeout`; jobs that are still running are being cancelled.
    */
   stop(options: StopOptions = {}): Promise<void> {
     return this.#lifecycle.stop(options);
   }
 
-  /** Leaving a scope does not wait for jobs: they are told to end, and their results are still recorded. */
+  /** Leaving a scope does not wait for jobs: they are cancelled, and their results are still recorded. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop({ waitForJobs: false });
   }
 
-  /** Takes effect at the next pass. Jobs that run go on, also those of agents that are gone. */
+  /** Takes effect at the next pass. Running jobs go on, including the jobs of agents that were removed. */
   setAgents(agents: readonly Agent[]): void {
     this.#requireRunning();
-    this.#checker.setRoster(this.#roster(agents));
+    this.#pass.setRoster(this.#roster(agents));
     this.#lifecycle.wake();
   }
 
@@ -143,7 +143,7 @@ export class Scheduler implements AsyncDisposable {
       checkCount: this.#passes.count,
       triggerCount: this.#jobs.startCount - this.#startCountBefore,
       lastCheckAt: this.#passes.lastAt,
-      unrecordedJobCount: this.#jobs.unrecordedCount,
+      unrecordedJobCount: this.#jobs.completer.unwrittenCount,
     };
   }
 
@@ -158,21 +158,22 @@ export class Scheduler implements AsyncDisposable {
   /** The schedules of one agent, or of all. */
   async getSchedules(agent?: string): Promise<readonly ScheduleStatus[]> {
     this.#requireRunning();
-    return listSchedules(this.#context, this.#jobs, { onlyAgent: agent, isFull: this.#checker.isFull });
+    return listSchedules(this.#context, this.#jobs, { onlyAgent: agent, isFull: this.#pass.isFull });
   }
 
   /** Starts a job now, whatever the time, within capacity: of the agent's first schedule when none is named. */
   async trigger(agent: string, schedule?: string): Promise<TriggerResult> {
     try {
       this.#requireRunning();
-      const running = await this.#checker.trigger(this.#find(agent, schedule));
+      const running = await this.#pass.trigger(this.#find(agent, schedule));
       if (running === "stopped") throw notRunning();
       if (running === "full") return { success: false, skipped: true, skipReason: "at_capacity" };
       if (typeof running === "string") return { success: false, skipped: true, skipReason: running };
       this.#lifecycle.wake();
       return { success: true, jobId: running.id };
     } catch (error) {
-      return { success: false, error: messageOf(error) };
+      const code = error instanceof SchedulerError ? error.code : undefined;
+      return { success: false, error: messageOf(error), ...(code === undefined ? {} : { code }) };
     }
   }
 
@@ -228,7 +229,7 @@ export class Scheduler implements AsyncDisposable {
   }
 
   async #giveUp(): Promise<void> {
-    this.#jobs.cancelAll("Another scheduler has taken over");
+    this.#jobs.cancelAll("A different scheduler has taken over");
     try {
       await this.stop({ waitForJobs: false });
     } catch (error) {
@@ -254,7 +255,7 @@ export class Scheduler implements AsyncDisposable {
     this.#lifecycle.wake();
   }
 
-  /** The schedule of this name, or the agent's first; throws what speaks against it. */
+  /** The schedule of this name, or the agent's first. Throws when it is unknown or was refused. */
   #find(agent: string, schedule: string | undefined): ScheduleKey {
     const { roster } = this.#context;
     const [first = ""] = Object.keys(roster.agents.get(agent)?.schedules ?? {});

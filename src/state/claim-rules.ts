@@ -1,20 +1,22 @@
-/** May a schedule be claimed, and if not, why? When a claim was cut off, what becomes of its schedule? Pure. */
+/** May a schedule be claimed, and if not, why? What does the end of a claim leave in its schedule's state? Pure. */
+import { mergedFields } from "../fields.js";
 import { isoTimeMs } from "../iso-time.js";
-import { mergedFields } from "./file/yaml/state-text.js";
-import type { ScheduleState, ScheduleStatePatch } from "./schedule-state.js";
-import type { ClaimRefusal } from "./store.js";
+import type { EndedJobRecord } from "./job-log/job-log.js";
+import { recordOutcome } from "./job-outcome.js";
+import type { LastJob, ScheduleState, ScheduleStatePatch } from "./schedule-state.js";
+import type { ClaimRefusal, ScheduleKey } from "./store.js";
 
 export interface ClaimQuestion {
   readonly state: Partial<ScheduleState>;
-  /** Whether a claim of this schedule is alive. */
+  /** Whether a claim of this schedule is held. */
   readonly isRunning: boolean;
   /** Whether its agent runs as many jobs as it may. */
   readonly isAtCapacity: boolean;
-  /** Absent where time does not matter, for a claim by hand. */
+  /** Absent for a manual claim, which is not bound to a time. */
   readonly nowMs?: number | undefined;
 }
 
-/** The first reason against a claim; `undefined` when there is none. */
+/** The first reason against a claim; `undefined` when it may be made. */
 export function claimRefusal({
   state,
   isRunning,
@@ -37,7 +39,7 @@ export function claimableMs(state: Partial<ScheduleState>): number | undefined {
   return Math.max(dueMs, isoTimeMs(state.paused_until) ?? -Infinity);
 }
 
-/** What ends a claim: the slot is used up, and the schedule idle again unless somebody disabled it meanwhile. */
+/** What ends a claim: the slot is used up, and the schedule idle again unless it was disabled meanwhile. */
 export function completion(state: Partial<ScheduleState>, patch: ScheduleStatePatch): ScheduleStatePatch {
   const end: ScheduleStatePatch = {
     status: state.status === "disabled" ? "disabled" : "idle",
@@ -54,18 +56,16 @@ export function givenBack(state: Partial<ScheduleState>): ScheduleStatePatch {
   return { status: state.status === "disabled" ? "disabled" : "idle", claim: null };
 }
 
-/** What a stored state tells: a claim is one only while a job runs under it. Before that its slot is but reserved. */
+/**
+ * The state without a claim that is not held: one whose write failed after its effect, or whose lease ended while the
+ * disk failed. No job runs under it.
+ */
 export function seenState(
   state: Partial<ScheduleState>,
   isHeld: (token: string) => boolean,
 ): Partial<ScheduleState> {
   if (state.claim == null || isHeld(state.claim.token)) return state;
   return mergedFields(mergedFields({}, state), givenBack(state));
-}
-
-/** Whether a slot was only reserved: its time had not come when the process died that would have run it. */
-export function isAhead({ claim }: Partial<ScheduleState>, now: Date): boolean {
-  return claim != null && claim.claimed_at == null && (isoTimeMs(claim.slot) ?? -Infinity) > now.getTime();
 }
 
 /**
@@ -89,4 +89,78 @@ export function interruption(state: Partial<ScheduleState>, now: Date): Schedule
     next_run_at: null,
     next_run_source: null,
   };
+}
+
+/**
+ * What a claim leaves behind whose process died after it had written the job's final record: the job is not run again,
+ * unless it was interrupted itself. The next run is left to be planned.
+ */
+export function recordedEnd(
+  state: Partial<ScheduleState>,
+  record: EndedJobRecord,
+  now: Date,
+): ScheduleStatePatch {
+  const last_job = lastJobOf(record);
+  const { status, error } = record;
+  if (status === "interrupted") {
+    const patch = interruption(state, now);
+    return { ...patch, last_error: error ?? patch.last_error, last_job };
+  }
+  const outcome = recordOutcome(state, {
+    startedAt: new Date(record.started_at),
+    completedAt: new Date(record.finished_at),
+    error: status === "completed" ? undefined : (error ?? status),
+  });
+  const isFailure = status !== "cancelled";
+  const failure_count = isFailure ? outcome.failure_count : (state.failure_count ?? null);
+  return completion(state, { ...outcome, failure_count, last_job });
+}
+
+/** What the write that ends a claim keeps of its job. */
+export function lastJobOf({ id, slot, trigger, attempt, status }: EndedJobRecord): LastJob {
+  return { id, slot, trigger, attempt, status };
+}
+
+/** The record of a schedule's last job, made from the state that its end left; less than the job's own record says. */
+export function recordOfLastJob(
+  { agent, schedule }: ScheduleKey,
+  state: Partial<ScheduleState>,
+  job: LastJob,
+  now: Date,
+): EndedJobRecord {
+  const finishedAt = state.last_completed_at ?? state.last_started_at ?? now.toISOString();
+  const startedAt = state.last_started_at ?? finishedAt;
+  const { id, slot = null, trigger, attempt, status } = job;
+  return {
+    id,
+    agent,
+    schedule,
+    trigger: trigger ?? "interval",
+    slot,
+    source: null,
+    attempt: Math.max(1, attempt ?? 1),
+    prompt: null,
+    work_item: null,
+    started_at: startedAt,
+    status,
+    finished_at: finishedAt,
+    duration_ms: durationOf(startedAt, finishedAt),
+    error: status === "completed" ? null : (state.last_error ?? null),
+    summary: null,
+    exit_code: null,
+    response_body: null,
+  };
+}
+
+function durationOf(startedAt: string, finishedAt: string): number | null {
+  const ms = (isoTimeMs(finishedAt) ?? Number.NaN) - (isoTimeMs(startedAt) ?? Number.NaN);
+  return ms >= 0 ? ms : null;
+}
+
+/**
+ * Whether a final record is the end that `record` tells of, and not one that the store wrote because the claim's lease
+ * had ended.
+ */
+export function isSameEnd(final: EndedJobRecord, record: EndedJobRecord): boolean {
+  return final.status === record.status && isoTimeMs(final.finished_at) === isoTimeMs(record.finished_at);
 }

@@ -2,16 +2,18 @@
 import { type Fields, isFields } from "../fields.js";
 import { quote } from "../errors.js";
 import { isIsoTime } from "../iso-time.js";
-import { isMap, problemOfValue } from "./file/yaml/check-value.js";
+import { isMap, problemOfValue } from "./check-value.js";
 import { invalidState } from "./errors.js";
 import {
+  JOB_END_STATUSES,
+  JOB_TRIGGERS,
   PLAN_SOURCES,
   REQUESTED_ACTIONS,
   SCHEDULE_STATUSES,
   type ScheduleState,
   type ScheduleStatePatch,
 } from "./schedule-state.js";
-import type { ScheduleDefinition, ScheduleKey } from "./store.js";
+import type { AgentDefinition, Definitions, ScheduleKey } from "./store.js";
 
 interface Rule {
   readonly expected: string;
@@ -80,6 +82,18 @@ const RULES: ReadonlyMap<string, Rule> = new Map(
       ["token", "job_id", "slot"],
     ),
     interrupted_count: count,
+    last_job: map(
+      new Map(
+        Object.entries({
+          id: text,
+          slot: time,
+          trigger: oneOf(JOB_TRIGGERS),
+          attempt: count,
+          status: oneOf(JOB_END_STATUSES),
+        }),
+      ),
+      ["id", "status"],
+    ),
   } satisfies Record<keyof ScheduleState, Rule>),
 );
 
@@ -102,7 +116,7 @@ function notExpected(key: string, value: unknown, { expected }: Rule): string {
   return `${key} is ${quote(value)}, expected ${expected}`;
 }
 
-/** A schedule's state as a file has it: a key may be missing, and there may be others. */
+/** A schedule's state as a file has it: keys may be missing, and unknown keys may be there. */
 export type ScheduleFields = Fields & Partial<ScheduleState>;
 
 /** The fields of every schedule that has none: one object, because there may be a hundred thousand of them. */
@@ -146,7 +160,7 @@ function requireChange(key: string, value: unknown): void {
 
 function problemOfChange(key: string, value: unknown): string | undefined {
   const rule = RULES.get(key);
-  if (rule === undefined) return `${quote(key)} is no key of a schedule's state`;
+  if (rule === undefined) return `${quote(key)} is not a key of a schedule's state`;
   if (value === null) return key === "status" ? "status cannot be cleared" : undefined;
   if (value === undefined) return undefined;
   if (!rule.holds(value)) return notExpected(key, value, rule);
@@ -161,9 +175,13 @@ export function checkKey({ agent, schedule }: ScheduleKey): void {
   checkName("schedule", schedule);
 }
 
-export function checkDefinition(definition: ScheduleDefinition): void {
-  checkKey(definition);
-  const { maxConcurrent = 1 } = definition;
+export function checkDefinitions({ agents = [], schedules }: Definitions): void {
+  for (const agent of agents) checkAgent(agent);
+  for (const schedule of schedules) checkKey(schedule);
+}
+
+function checkAgent({ agent, maxConcurrent = 1 }: AgentDefinition): void {
+  checkName("agent", agent);
   if (Number.isSafeInteger(maxConcurrent) && maxConcurrent >= 1) return;
   throw invalidState(`Invalid maxConcurrent ${quote(maxConcurrent)}: expected a whole number from 1.`);
 }

@@ -1,6 +1,6 @@
-/** What is known of a schedule, made whole for those who decide on it. */
+/** A schedule's state with a value for every key that decisions read. */
 import { NO_FIELDS } from "./validate-state.js";
-import { mergedFields } from "./file/yaml/state-text.js";
+import { mergedFields } from "../fields.js";
 import { type ScheduleState, UNKNOWN_SCHEDULE } from "./schedule-state.js";
 
 /** What is known, completed by what holds of a schedule that never ran. A file may have a status that says nothing. */

@@ -1,6 +1,6 @@
 /** What a scheduler does on a store that others share when it cannot renew its claims. */
 import { describe, expect, it } from "vitest";
-import type { Agent, Job, JobRecord, ScheduleKey } from "../../../src/index.js";
+import { type Agent, type Job, type JobRecord, releaseClaim, type ScheduleKey } from "../../../src/index.js";
 import { agent, every, gatedScene, type GatedScene } from "../scene.js";
 import { watch } from "../../watched-promise.js";
 
@@ -55,11 +55,11 @@ describe("a scheduler that cannot renew", () => {
     expect(set.told).toEqual([]);
     await pass(set, 1);
     expect(set.told).toEqual([
-      "00:00:22.500 its claim could not be renewed for 22500 ms and may be another's soon: the database is away",
+      "00:00:22.500 its claim could not be renewed for 22500 ms, and another node may claim its slot soon: the database is away",
     ]);
   });
 
-  it.each(["claimDue", "nextDueAt", "renew"] as const)(
+  it.each(["claimDue", "define", "renew"] as const)(
     "does so also while its pass hangs in the store's %s",
     async (call) => {
       const set = stage();
@@ -108,7 +108,7 @@ describe("a scheduler that cannot renew", () => {
     await pass(set, 120);
     expect(set.told).toHaveLength(1);
     expect(set.lines.filter((line) => line.startsWith("warn"))).toEqual([
-      "warn: Told 1 job(s) to end, whose claims could not be renewed: the database is away",
+      "warn: Stopping 1 job(s) whose claims could not be renewed: the database is away",
     ]);
     expect(set.lines.filter((line) => line.startsWith("error"))).toEqual([
       "error: Error during schedule check: the database is away",
@@ -181,7 +181,7 @@ describe("a claim on a shared store", () => {
     const set = stage();
     await set.scheduler.start(set.agents);
     await set.clock.advance("5s");
-    const gate = set.store.hold("nextDueAt");
+    const gate = set.store.hold("claimDue");
     await pass(set, 120);
     expect(set.told).toEqual([]);
     gate.open();
@@ -221,10 +221,12 @@ describe("a job whose claim turns out to be another's", () => {
       await set.scheduler.start(set.agents);
       await set.clock.advance("5s");
       const { claim } = await set.store.read(WORK);
-      await set.store.release({ ...WORK, token: claim?.token ?? "" });
+      await releaseClaim(set.store, { ...WORK, token: claim?.token ?? "", jobId: claim?.job_id ?? "" });
       expect((await set.store.claimDue(1)).claims).toHaveLength(1);
       await pass(set, 11);
-      expect(set.told).toEqual([expect.stringMatching(/Another has taken over: its claim was not renewed/)]);
+      expect(set.told).toEqual([
+        expect.stringMatching(/The claim was not renewed in time, and its slot was claimed again/),
+      ]);
     },
   );
 });
@@ -245,7 +247,7 @@ describe("a job that was told to end because its claim could not be renewed", ()
       {
         status: "interrupted",
         error:
-          "interrupted: its claim could not be renewed for 22500 ms and may be another's soon: the database is away",
+          "interrupted: its claim could not be renewed for 22500 ms, and another node may claim its slot soon: the database is away",
       },
     ]);
   });

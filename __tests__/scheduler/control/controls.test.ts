@@ -1,6 +1,12 @@
 /** Pausing, disabling and advising: what changes at once, what lasts, and what is refused. */
 import { describe, expect, it } from "vitest";
-import { FakeClock, MemoryStore, type Scheduler, type StateStore } from "../../../src/index.js";
+import {
+  FakeClock,
+  type FinishResult,
+  type JobFinish,
+  MemoryStore,
+  type Scheduler,
+} from "../../../src/index.js";
 import { agent, cron, every, gate, type Gate, once, scene, type Scene, START } from "../scene.js";
 
 /** A scheduler whose `x` runs every five minutes and ran at 00:00. */
@@ -212,11 +218,11 @@ class GatedStore extends MemoryStore {
   before: Gate | undefined;
   after: Gate | undefined;
 
-  override async completeAll(...args: Parameters<StateStore["completeAll"]>): Promise<readonly boolean[]> {
+  override async finishJobs(ends: readonly JobFinish[]): Promise<readonly FinishResult[]> {
     await this.before?.pass();
-    const areHeld = await super.completeAll(...args);
+    const results = await super.finishJobs(ends);
     await this.after?.pass();
-    return areHeld;
+    return results;
   }
 }
 

@@ -209,7 +209,7 @@ describe("a request to cancel a job", () => {
 
 describe("a request on a store that others share", () => {
   class SharedStore extends MemoryStore {
-    readonly isShared = true;
+    readonly holdMs = 22_500;
   }
   const JOB = "job-2026-03-01-aaaaaa";
   const CLAIM = { token: "t", job_id: JOB, slot: START };

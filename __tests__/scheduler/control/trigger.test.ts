@@ -88,12 +88,14 @@ describe("trigger", () => {
     expect(await scheduler.trigger(name, schedule)).toEqual({
       success: false,
       error: expect.stringContaining(message),
+      code: expect.stringMatching(/^(UNKNOWN_SCHEDULE|INTERVAL_PARSE_ERROR)$/),
     });
   });
 
   it("answers an error before start and after stop", async () => {
     const { scheduler } = scene();
-    const refused = { success: false, error: "The scheduler is not running: call start() first" };
+    const error = "The scheduler is not running: call start() first";
+    const refused = { success: false, error, code: "NOT_RUNNING" };
     expect(await scheduler.trigger("a")).toEqual(refused);
     await scheduler.start([agent("a", { x: NEXT_WEEK })]);
     await scheduler.stop();

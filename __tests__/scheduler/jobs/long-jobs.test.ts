@@ -134,7 +134,7 @@ describe("a job that outlasts a stop", () => {
     await scheduler.start(agents);
     await clock.advance("1m");
     await timedOut(scene);
-    store.fail("complete", new Error("the disk is gone"), 5);
+    store.fail("finishJobs", new Error("the disk is gone"), 5);
     await clock.advance("10m");
     expect(await store.read(WORK)).toMatchObject({ status: "idle", next_run_at: "2026-03-01T01:10:00.000Z" });
     expect(await store.jobs.list()).toMatchObject([{ status: "completed" }]);
@@ -177,7 +177,7 @@ describe("a claim", () => {
     expect(await store.read(WORK)).toMatchObject({ status: "idle", failure_count: 0 });
   });
 
-  it.each(["claimDue", "define", "renew", "nextDueAt"] as const)(
+  it.each(["claimDue", "define", "renew"] as const)(
     "is kept although a store that hung in %s for 120 s let its lease end",
     async (call) => {
       const { scene, agents, running } = tenMinutes({ leaseMs: 30_000 });
@@ -208,7 +208,7 @@ describe("a claim", () => {
     const { scheduler, clock, starts, store } = scene;
     await scheduler.start(agents);
     await clock.advance("9m");
-    store.fail("complete", new Error("the disk is gone"), 150);
+    store.fail("finishJobs", new Error("the disk is gone"), 150);
     const gate = store.hold("claimDue");
     for (let i = 0; i < 180; i++) await clock.advance("1s");
     gate.open();
@@ -222,7 +222,7 @@ describe("a claim", () => {
   it("that comes while the result of the job before is on its way starts a job of its own", async () => {
     const scene = gatedScene({ leaseMs: 30_000 });
     const { scheduler, clock, starts, store } = scene;
-    const gate = store.hold("complete", "after");
+    const gate = store.hold("finishJobs", "after");
     await scheduler.start([agent("a", { work: every("10s") }, { run: () => clock.sleep("1s") })]);
     await clock.advance("1s");
     await gate.reached;
@@ -263,7 +263,7 @@ describe("a job that ignores its timeout", () => {
       await clock.advance("40m");
       expect(ended.filter(({ status }) => status === "timeout")).toHaveLength(1);
       expect(ended.at(-1)).toMatchObject({ status: "completed", summary: "done" });
-      expect(lines.filter((line) => line.includes("its result is dropped"))).toHaveLength(1);
+      expect(lines.filter((line) => line.includes("its result is ignored"))).toHaveLength(1);
       await scheduler.stop();
     },
   );

@@ -32,17 +32,19 @@ describe("a job whose slot another has taken", () => {
     expect(ended).toMatchObject([
       {
         status: "interrupted",
-        error: "superseded: another has taken over its slot, where this job ended as completed",
+        error: "superseded: another claim has taken its slot, where this job ended as completed",
         summary: "all is well",
       },
     ]);
   });
 
-  it("has its own error in its record", async () => {
+  it("says in its record that it was stopped before", async () => {
     const { ended } = await superseded(true, () => {
       throw new Error("no answer");
     });
-    expect(ended[0]?.error).toMatch(/^superseded: .* ended as cancelled: no answer$/);
+    expect(ended[0]?.error).toMatch(
+      /^superseded: .* ended as interrupted: interrupted: its claim could not be renewed/,
+    );
   });
 
   it("changes nothing in the state", async () => {
@@ -52,42 +54,8 @@ describe("a job whose slot another has taken", () => {
     expect(state).not.toHaveProperty("last_completed_at");
   });
 
-  it("is recorded as it ended on a store of its own", async () => {
+  it("ends so on a store with one owner too", async () => {
     const { ended } = await superseded(false, () => "all is well");
-    expect(ended).toMatchObject([{ status: "completed", error: null }]);
-  });
-});
-
-describe("the record of a job on a shared store", () => {
-  it("waits for the store to say whose the slot is", async () => {
-    const set = gatedScene({ isShared: true });
-    const gate = set.store.hold("complete");
-    await set.scheduler.start([agent("a", { work: every("1h") })]);
-    await set.clock.advance("1s");
-    await gate.reached;
-    expect(set.store.count("jobs.finish")).toBe(0);
-    gate.open();
-    await set.clock.advance("1s");
-    expect(await set.store.jobs.list()).toMatchObject([{ status: "completed" }]);
-  });
-
-  it("waits also when that has to be tried again", async () => {
-    const set = gatedScene({ isShared: true });
-    set.store.fail("complete", new Error("away"), 3);
-    await set.scheduler.start([agent("a", { work: every("1h") })]);
-    await set.clock.advance(1_500);
-    expect(set.store.count("jobs.finish")).toBe(0);
-    await set.clock.advance("5s");
-    expect(await set.store.jobs.list()).toMatchObject([{ status: "completed" }]);
-    expect([set.scheduler.getTotalRunningJobCount(), set.store.count("jobs.finish")]).toEqual([0, 1]);
-  });
-
-  it("is tried again when only that cannot be written", async () => {
-    const set = gatedScene({ isShared: true });
-    set.store.fail("jobs.finish", new Error("away"), 3);
-    await set.scheduler.start([agent("a", { work: every("1h") })]);
-    await set.clock.advance("10s");
-    expect(await set.store.jobs.list()).toMatchObject([{ status: "completed" }]);
-    expect(set.store.count("complete")).toBe(1);
+    expect(ended).toMatchObject([{ status: "interrupted", summary: "all is well" }]);
   });
 });

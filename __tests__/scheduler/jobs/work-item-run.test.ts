@@ -129,7 +129,7 @@ describe("a run on a work item", () => {
     };
     const { lines, scheduler } = await ran(told, { jobExecutor });
     expect(lines.at(-1)).toBe(
-      "list:7 is no longer held by fixer/work: what came of it is not told to its source.",
+      "list:7 is no longer held by fixer/work: its outcome is not reported to its source.",
     );
     await scheduler.stop();
   });
@@ -141,11 +141,11 @@ describe("a run on a work item", () => {
     await scheduler.stop();
   });
 
-  it("that others were faster to claim is no run, and a warning", async () => {
+  it("that was claimed elsewhere first is not run, and a warning says so", async () => {
     const told = telling({ item: undefined, isLost: true });
     const { record, lines, scheduler } = await ran(told, { run: boom });
     expect(record).toMatchObject({ status: "completed", summary: "no work", work_item: null });
-    expect(lines).toContain("There was work for fixer/work, but others were faster to claim it.");
+    expect(lines).toContain("There was work for fixer/work, but it was claimed elsewhere first.");
     await scheduler.stop();
   });
 
@@ -187,7 +187,7 @@ describe("a run on a work item", () => {
     });
     expect(renewals).toBe(1);
     expect(lines).toContain(
-      "list:7 was not renewed in time: another may have taken it, so the job is told to end.",
+      "list:7 was not renewed in time and may have been claimed again: its job is cancelled.",
     );
     expect(record).toMatchObject({ status: "cancelled", duration_ms: 60_000 });
     await scheduler.stop();

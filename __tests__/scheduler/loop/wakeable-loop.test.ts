@@ -53,7 +53,7 @@ describe("the loop", () => {
     const { scheduler, clock, store, starts } = gatedScene({ checkInterval: 60_000 });
     await scheduler.start([]);
     await clock.advance("10s");
-    const gate = store.hold("nextDueAt");
+    const gate = store.hold("claimDue", "after");
     scheduler.setAgents([]);
     await gate.reached;
     scheduler.setAgents([agent("a")]);
@@ -103,7 +103,7 @@ describe("the loop", () => {
     expect(troubles).toEqual(["the disk is gone", "the disk is gone"]);
   });
 
-  it.each(["define", "renew", "nextDueAt"] as const)("survives a failing %s", async (call) => {
+  it.each(["define", "renew", "claimDue"] as const)("survives a failing %s", async (call) => {
     const { scheduler, clock, store, starts } = gatedScene({ leaseMs: 3_000 });
     const agents = [
       agent("long", HOURLY, { run: () => clock.sleep("20s") }),

@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import type { AgentSchedule, ScheduleState } from "../../../src/index.js";
 import {
   type Conclusion,
-  concludeJob,
   dropSlot,
-  type EndedJob,
+  type FinishedRun,
   NO_END,
+  stateAfterJob,
 } from "../../../src/scheduler/planning/state-after-job.js";
 import { cron, every, once, START } from "../scene.js";
 
@@ -17,10 +17,14 @@ const NOW_ISO = NOW.toISOString();
 function concluded(
   schedule: AgentSchedule | undefined,
   state: Partial<ScheduleState> = {},
-  job: Partial<EndedJob> = {},
+  result: Partial<FinishedRun["result"]> = {},
 ): Conclusion {
-  const ended = { startedAt: new Date(START), completedAt: NOW, ...job };
-  return concludeJob({ now: NOW, schedule, state, random: () => 0 }, ended);
+  return stateAfterJob({ now: NOW, schedule, state, random: () => 0 }, finished(result));
+}
+
+function finished({ error, status }: Partial<FinishedRun["result"]>): FinishedRun {
+  const result = { status: status ?? (error === undefined ? "completed" : "failed"), error } as const;
+  return { result, startedAt: new Date(START), finishedAt: NOW };
 }
 
 describe("the end of a job", () => {
@@ -48,7 +52,7 @@ describe("the end of a job", () => {
     const { patch } = concluded(
       every("5m"),
       { failure_count: 1 },
-      { error: "called off", isCancelled: true },
+      { error: "called off", status: "cancelled" },
     );
     expect(patch).toMatchObject({ failure_count: 1, last_error: "called off" });
   });
@@ -61,7 +65,7 @@ describe("the end of a job", () => {
         next_run_source: "paused",
       });
       expect(concluded(schedule).patch).not.toHaveProperty("paused_until");
-      expect(concluded(schedule, {}, { error: "off", isCancelled: true }).patch).not.toHaveProperty(
+      expect(concluded(schedule, {}, { error: "off", status: "cancelled" }).patch).not.toHaveProperty(
         "paused_until",
       );
     },
@@ -136,11 +140,13 @@ describe("the end of a job whose schedule only others plan", () => {
   const slot = "2026-03-01T00:00:00.000Z";
   const theirs = { next_run_at: "2026-03-01T00:20:00.000Z", next_run_source: "baseline-cron" } as const;
   const claim = { token: "1", job_id: "job", slot, source: "manual" } as const;
-  const ended = { startedAt: new Date(START), completedAt: NOW };
-  const concludedHere = (state: Partial<ScheduleState>, job: Partial<EndedJob> = {}): Conclusion =>
-    concludeJob(
-      { now: NOW, schedule: { type: "webhook" }, state, random: () => 0, isPlannedByOthers: true },
-      { ...ended, ...job },
+  const concludedHere = (
+    state: Partial<ScheduleState>,
+    result: Partial<FinishedRun["result"]> = {},
+  ): Conclusion =>
+    stateAfterJob(
+      { now: NOW, schedule: { type: "webhook" }, state, random: () => 0, isPlannedHere: false },
+      finished(result),
     );
 
   it("leaves their plan as it is", () => {
@@ -172,9 +178,11 @@ describe("the end of a job whose schedule only others plan", () => {
   });
 
   it("is due at once when it was cut off", () => {
-    expect(concludedHere({ ...theirs, claim }, { isInterrupted: true, error: "away" }).patch).toMatchObject({
-      next_run_at: NOW_ISO,
-      next_run_source: "catch-up",
-    });
+    expect(concludedHere({ ...theirs, claim }, { status: "interrupted", error: "away" }).patch).toMatchObject(
+      {
+        next_run_at: NOW_ISO,
+        next_run_source: "catch-up",
+      },
+    );
   });
 });

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../../src/clock.js";
 import { FileStore } from "../../../src/state/file/file-store.js";
-import { getScheduleState, updateScheduleState } from "../../../src/state/state-functions.js";
+import { getScheduleState, updateScheduleState } from "../../../src/state/file/state-functions.js";
 import { around } from "./yaml/hostile-file.js";
 import { listening } from "../listening.js";
 import { temporaryDirectory } from "../temporary-directory.js";

@@ -40,7 +40,7 @@ export class Subject implements AsyncDisposable {
   static async opened(): Promise<Subject> {
     const subject = new Subject();
     await subject.store.open();
-    await subject.store.define([KEY]);
+    await subject.store.define({ schedules: [KEY] });
     await subject.store.update(KEY, { last_error: TEXT, next_run_at: PAST });
     subject.watched.steps.length = 0;
     return subject;

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
+  completeClaim,
   FakeClock,
   FileStore,
   type FileStoreOptions,
@@ -9,11 +10,32 @@ import {
   type ScheduleKey,
   type ScheduleStatePatch,
 } from "../../../src/index.js";
+import { describeJobFinish } from "../../contract/job-finish-contract.js";
 import { describeStateStore } from "../../contract/state-store-contract.js";
 import { stateDirectory } from "../temporary-directory.js";
-import { WatchedDisk } from "../watched-disk.js";
+import { systemError, WatchedDisk } from "../watched-disk.js";
 
 describeStateStore("file store", (options) => new FileStore({ ...options, stateDir: stateDirectory() }));
+describeJobFinish("file store", (options) => {
+  const watched = new WatchedDisk();
+  const store = new FileStore({ ...options, stateDir: stateDirectory() }, { disk: watched.disk });
+  const fail = (isStep: (step: string) => boolean) => (): (() => void) => {
+    let hasFailed = false;
+    watched.before = (step) => {
+      hasFailed ||= isStep(step);
+      if (hasFailed) throw systemError("EIO");
+    };
+    return () => {
+      watched.before = () => {};
+    };
+  };
+  return {
+    store,
+    // The state is renamed into place and cannot be put back; the record stays because it cannot be cut off.
+    loseReplies: fail((step) => step === "sync state" || step.startsWith("datasync ")),
+    refuseWrites: fail(() => true),
+  };
+});
 
 const X: ScheduleKey = { agent: "a", schedule: "x" };
 const START = "2026-03-01T00:00:00.000Z";
@@ -68,7 +90,7 @@ describe("the state file", () => {
     const { store, watched } = storeOn(stateDirectory());
     await store.open();
     await store.update(X, { next_run_at: "2026-03-02T00:00:00.000Z" });
-    await store.define([X]);
+    await store.define({ schedules: [X] });
     watched.steps.length = 0;
     await store.claimDue(10);
     expect(watched.steps).toEqual(["lstat state.yaml"]);
@@ -80,18 +102,18 @@ describe("the state file", () => {
     expect(watched.steps).toEqual(["lstat state.yaml"]);
   });
 
-  it("is read again within a pass when somebody edits it in place", async () => {
+  it("is read again within a pass when it is edited in place", async () => {
     const stateDir = stateDirectory();
     const { store } = storeOn(stateDir);
     await store.open();
     await store.update(X, { next_run_at: "2026-03-02T00:00:00.000Z" });
-    await store.define([X]);
+    await store.define({ schedules: [X] });
     const path = join(stateDir, "state.yaml");
     writeFileSync(path, readFileSync(path, "utf8").replace("2026-03-02", "2026-02-28"));
     expect((await store.claimDue(10)).claims).toHaveLength(1);
   });
 
-  it("is read before others are made to wait for the lock", async () => {
+  it("is read before other processes have to wait for the lock", async () => {
     const stateDir = stateDirectory();
     const { store, watched } = storeOn(stateDir);
     await store.update(X, { failure_count: 1 });
@@ -102,7 +124,7 @@ describe("the state file", () => {
     expect(steps).toEqual(["readFile state.yaml", expect.stringMatching(/^mkdir state.yaml.lock-/)]);
   });
 
-  it("counts as empty when somebody removes it", async () => {
+  it("counts as empty after it was removed", async () => {
     const stateDir = stateDirectory();
     const { store } = storeOn(stateDir);
     await store.update(X, { failure_count: 2 });
@@ -117,72 +139,57 @@ describe("a file store on a disk of this machine", () => {
     const stage = storeOn(stateDir, {}, new FakeClock(START), new WatchedDisk({ isLocal }));
     await stage.store.open();
     await stage.store.update(X, { next_run_at: "2026-03-01T01:00:00.000Z" });
-    await stage.store.define([X]);
+    await stage.store.define({ schedules: [X] });
     stage.watched.steps.length = 0;
     return { ...stage, path: join(stateDir, "state.yaml") };
   }
 
-  it("tells without waiting how long nothing is due", async () => {
+  it("looks at its file without waiting while that stays the same", async () => {
     const { store, clock, watched } = await opened();
     await clock.advance("10m");
-    expect(store.idleMs()).toBe(50 * 60_000);
-    await store.claimDue(10);
-    expect(watched.steps).toEqual(["lstatSync state.yaml", "lstatSync state.yaml"]);
-  });
-
-  it("knows no end of it when nothing is planned", async () => {
-    const { store } = await opened();
-    await store.update(X, { next_run_at: null });
-    expect(store.idleMs()).toBe(Infinity);
+    expect(await store.claimDue(10)).toEqual({
+      claims: [],
+      skipped: [],
+      nextDueAt: new Date("2026-03-01T01:00:00.000Z"),
+    });
+    expect(watched.steps).toEqual(["lstatSync state.yaml"]);
   });
 
   it.each([
-    ["changes it", (path: string) => writeFileSync(path, "agents: {}\n")],
-    ["removes it", (path: string) => rmSync(path)],
-  ])("has to look at its file properly when somebody %s", async (_, change) => {
+    ["changed", (path: string) => writeFileSync(path, "agents: {}\n")],
+    ["removed", (path: string) => rmSync(path)],
+  ])("looks at its file again after that was %s", async (_, change) => {
     const { store, path, watched } = await opened();
     change(path);
-    expect(store.idleMs()).toBe(0);
-    await store.claimDue(10);
+    expect((await store.claimDue(10)).nextDueAt).toBeUndefined();
     expect(watched.count(/^lstat state.yaml$/)).toBe(1);
-    expect(await store.nextDueAt()).toBeUndefined();
   });
 
-  it("leaves it to who looks properly to tell that it cannot be looked at", async () => {
+  it("reports from the full look that its file cannot be read", async () => {
     const { store, watched } = await opened();
     watched.before = () => {
       throw Object.assign(new Error("EIO: made to fail"), { code: "EIO" });
     };
-    expect(store.idleMs()).toBe(0);
     await expect(store.claimDue(10)).rejects.toThrow("Could not stat");
     watched.before = () => {};
   });
 
   it("never keeps the process waiting for a disk that may be far away", async () => {
     const { store, watched } = await opened(false);
-    expect(store.idleMs()).toBe(0);
     await store.claimDue(10);
     expect(watched.steps).toEqual(["lstat state.yaml"]);
   });
 
-  it("knows of no idle time while it is being closed", async () => {
-    const { store } = await opened();
-    const closing = store.close();
-    expect(store.idleMs()).toBe(0);
-    await closing;
-  });
-
-  it("knows of no idle time once its directory was taken over", async () => {
+  it("refuses to claim once its directory was taken over", async () => {
     const stateDir = stateDirectory();
     const realClock = new FakeClock(START);
     const { store } = storeOn(stateDir, {}, realClock, new WatchedDisk({ isLocal: true }));
     await store.open();
     await store.update(X, { next_run_at: "2026-03-01T01:00:00.000Z" });
-    await store.define([X]);
+    await store.define({ schedules: [X] });
     rmSync(join(stateDir, "owner.lock"), { recursive: true });
     await realClock.advance(2_100);
-    await vi.waitFor(() => expect(store.idleMs()).toBe(0));
-    await expect(store.claimDue(10)).rejects.toThrow("was taken over");
+    await vi.waitFor(() => expect(store.claimDue(10)).rejects.toThrow("was taken over"));
   });
 });
 
@@ -216,7 +223,7 @@ describe("a change by another store", () => {
     const { store } = storeOn(stateDir);
     await store.open();
     await store.update(X, { next_run_at: START });
-    await store.define([X]);
+    await store.define({ schedules: [X] });
     await storeOn(stateDir).store.update(X, { status: "disabled" });
     expect((await store.claimDue(10)).claims).toEqual([]);
     expect(await store.read(X)).toMatchObject({ status: "disabled" });
@@ -231,7 +238,7 @@ describe("a change by another store", () => {
     const { store, watched } = storeOn(stateDir);
     await store.open();
     await store.update(X, { next_run_at: START });
-    await store.define([X]);
+    await store.define({ schedules: [X] });
     const other = storeOn(stateDir).store;
     let isDone = false;
     watched.before = async (step) => {
@@ -262,7 +269,7 @@ describe("a change by another store", () => {
     expect(left).not.toHaveBeenCalled();
   });
 
-  it("names the keys that became others, also those that went, and no more", async () => {
+  it("names exactly the keys that changed or went", async () => {
     const stateDir = stateDirectory();
     const { store } = storeOn(stateDir);
     const hint = { interval: "5m", expires_at: START };
@@ -333,7 +340,7 @@ describe("a file store that takes over from one that died", () => {
     for (let i = 0; i < times; i++) {
       const { store } = storeOn(stateDir);
       await store.open();
-      await store.define([X]);
+      await store.define({ schedules: [X] });
       await store.update(X, { next_run_at: START, last_completed_at: START });
       const { claims } = await store.claimDue(1);
       for (const { jobId } of claims)
@@ -358,7 +365,7 @@ describe("a file store that takes over from one that died", () => {
     });
     expect(state).not.toHaveProperty("claim");
     expect(state.last_error).toMatch(/interrupted/);
-    await store.define([X]);
+    await store.define({ schedules: [X] });
     expect((await store.claimDue(1)).claims).toHaveLength(1);
   });
 
@@ -381,9 +388,9 @@ describe("a file store that takes over from one that died", () => {
     await killedWhileRunning(stateDir);
     const { store } = storeOn(stateDir);
     await store.open();
-    await store.define([X]);
+    await store.define({ schedules: [X] });
     const { claims } = await store.claimDue(1);
-    for (const claim of claims) await store.complete(claim, {});
+    for (const claim of claims) await completeClaim(store, claim, {});
     expect(await store.read(X)).not.toHaveProperty("interrupted_count");
   });
 

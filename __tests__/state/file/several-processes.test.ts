@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import type { ScheduleState } from "../../../src/index.js";
+import { completeClaim, type ScheduleState } from "../../../src/index.js";
 import { FileStore } from "../../../src/state/file/file-store.js";
-import { getAgentScheduleStates, getScheduleState } from "../../../src/state/state-functions.js";
+import { getAgentScheduleStates, getScheduleState } from "../../../src/state/file/state-functions.js";
 import { Children } from "../child.js";
 import { temporaryDirectory } from "../temporary-directory.js";
 import { WatchedDisk } from "../watched-disk.js";
@@ -42,12 +42,13 @@ class BusyOwner implements AsyncDisposable {
     const store = this.#store;
     await store.open();
     await store.update({ agent: "owner", schedule: "claimed" }, { next_run_at: PAST });
-    await store.define([{ agent: "owner", schedule: "claimed" }]);
+    await store.define({ schedules: [{ agent: "owner", schedule: "claimed" }] });
     let rounds = 0;
     for (; !this.#isStopped; rounds++) {
       const { claims } = await store.claimDue(1);
       await store.update({ agent: "owner", schedule: "updated" }, { failure_count: rounds });
-      for (const claim of claims) await store.complete(claim, { next_run_at: PAST, missed_count: rounds });
+      for (const claim of claims)
+        await completeClaim(store, claim, { next_run_at: PAST, missed_count: rounds });
       await setTimeout(10); // as a scheduler, which is not always at it
     }
     return rounds;

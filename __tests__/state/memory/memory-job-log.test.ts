@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../../src/clock.js";
 import { MemoryJobLog } from "../../../src/state/memory/memory-job-log.js";
-import { testJobLog } from "../../contract/job-log-contract.js";
+import { type JobLogSetup, testJobLog } from "../../contract/job-log-contract.js";
+import { type OpenedOwnedJobLog, testJobRecords } from "../../contract/job-records-contract.js";
+import { endedRecord } from "../../contract/records.js";
 
-testJobLog("MemoryJobLog", async (setup) => ({
+const opened = async (setup: JobLogSetup): Promise<OpenedOwnedJobLog> => ({
   log: new MemoryJobLog(setup),
   [Symbol.asyncDispose]: async () => {},
-}));
+});
+testJobLog("MemoryJobLog", opened);
+testJobRecords("MemoryJobLog", opened);
 
 describe("a MemoryJobLog at its limit", () => {
   it("forgets the oldest jobs that have ended, with their outputs, and none that runs", async () => {
@@ -20,5 +24,14 @@ describe("a MemoryJobLog at its limit", () => {
     expect(await log.get(ended.id)).toBeUndefined();
     expect(await log.readOutput(ended.id)).toBeUndefined();
     expect(await log.list()).toEqual([...more, running]);
+  });
+
+  it("does not miss the record of a job that it may have forgotten", async () => {
+    const log = new MemoryJobLog({ clock: new FakeClock(), maxJobs: 1 });
+    const [first, second, third] = ["aaaaaa", "bbbbbb", "cccccc"].map((suffix) => `job-2026-11-15-${suffix}`);
+    await log.closeRecords([endedRecord(first as string)]);
+    expect(await log.unrecordedJobs([second as string])).toEqual(new Set([second]));
+    await log.closeRecords([endedRecord(third as string)]);
+    expect(await log.unrecordedJobs([first as string])).toEqual(new Set());
   });
 });

@@ -1,17 +1,18 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../../src/index.js";
-import { ClaimBook } from "../../../src/state/owner/claim-queue.js";
+import { ClaimQueue } from "../../../src/state/owner/claim-queue.js";
 import type { ScheduleState } from "../../../src/state/schedule-state.js";
-import type { ClaimToken, ScheduleDefinition, ScheduleKey } from "../../../src/state/store.js";
+import type { ClaimToken, ScheduleKey } from "../../../src/state/store.js";
 
 const START_MS = Date.parse("2026-03-01T00:00:00Z");
 const LEASE_MS = 30_000;
 const textOf = ({ agent, schedule }: ScheduleKey): string => `${agent}/${schedule}`;
 
 /** The claim rules in the plainest way: lists, looked through from end to end. */
-class PlainBook {
-  definitions: readonly ScheduleDefinition[] = [];
+class PlainQueue {
+  definitions: readonly ScheduleKey[] = [];
+  maxConcurrent = 1;
   readonly states = new Map<string, Partial<ScheduleState>>();
   living: { name: string; agent: string; leaseEndsMs: number; token?: string }[] = [];
 
@@ -31,11 +32,11 @@ class PlainBook {
     return claimed;
   }
 
-  #claimableMs({ agent, schedule, maxConcurrent = 1 }: ScheduleDefinition, nowMs: number): number {
+  #claimableMs({ agent, schedule }: ScheduleKey, nowMs: number): number {
     const state = this.states.get(textOf({ agent, schedule }));
     if (state?.next_run_at == null || state.status === "disabled") return Infinity;
     if (this.living.some(({ name }) => name === textOf({ agent, schedule }))) return Infinity;
-    if (this.living.filter((claim) => claim.agent === agent).length >= maxConcurrent) return Infinity;
+    if (this.living.filter((claim) => claim.agent === agent).length >= this.maxConcurrent) return Infinity;
     const pausedMs = state.paused_until == null ? 0 : Date.parse(state.paused_until);
     return pausedMs > nowMs ? Infinity : Math.max(Date.parse(state.next_run_at), pausedMs);
   }
@@ -88,27 +89,31 @@ const opening: fc.Arbitrary<Step[]> = fc
     return notes.concat({ do: "define", picks, max });
   });
 
-/** What both books claimed, one line a `take`. */
+/** What both queues claimed or removed, one line a call. */
 async function claimedByBoth(steps: readonly Step[]): Promise<{ claimed: string[]; expected: string[] }> {
   const clock = new FakeClock(START_MS);
-  const book = new ClaimBook(clock, LEASE_MS, () => "job-2026-03-01-aaaaaa");
-  const plain = new PlainBook();
+  const queue = new ClaimQueue(clock, LEASE_MS, () => "job-2026-03-01-aaaaaa");
+  const plain = new PlainQueue();
   const claimed: string[] = [];
   const expected: string[] = [];
   const claims: ClaimToken[] = [];
   const stateOf = (key: ScheduleKey): Partial<ScheduleState> => plain.states.get(textOf(key)) ?? {};
   for (const each of steps) {
     if (each.do === "define") {
-      const unique = new Map(
-        each.picks.map((key) => [textOf(key), { ...key, maxConcurrent: each.max }] as const),
-      );
-      plain.definitions = [...unique.values()];
-      book.define(plain.definitions, stateOf);
+      const schedules = [...new Map(each.picks.map((key) => [textOf(key), key])).values()];
+      const agents = schedules.map(({ agent }) => ({ agent, maxConcurrent: each.max }));
+      const before = plain.definitions;
+      plain.definitions = schedules;
+      plain.maxConcurrent = each.max;
+      const gone = queue.define({ agents, schedules }, stateOf);
+      claimed.push(gone.map(textOf).toSorted().join(" "));
+      const removed = before.filter((key) => !schedules.includes(key));
+      expected.push(removed.map(textOf).toSorted().join(" "));
     } else if (each.do === "note") {
       plain.states.set(textOf(each.key), each.state);
-      book.note(each.key, each.state);
+      queue.note(each.key, each.state);
     } else if (each.do === "take") {
-      const taken = book.take(each.limit);
+      const taken = queue.take(each.limit);
       claimed.push(taken.claims.map(textOf).join(" "));
       expected.push(plain.take(each.limit, clock.now().getTime()).join(" "));
       for (const claim of taken.claims) {
@@ -122,10 +127,10 @@ async function claimedByBoth(steps: readonly Step[]): Promise<{ claimed: string[
       const claim = claims[each.pick % claims.length] as ClaimToken;
       const living = plain.living.find(({ token }) => token === claim.token);
       if (each.do === "renew") {
-        book.renew(claim);
+        queue.renew(claim);
         if (living !== undefined) living.leaseEndsMs = clock.now().getTime() + LEASE_MS;
       } else {
-        book.end(claim, stateOf(claim));
+        queue.end(claim, stateOf(claim));
         plain.living = plain.living.filter((other) => other !== living);
       }
     }
@@ -133,7 +138,7 @@ async function claimedByBoth(steps: readonly Step[]): Promise<{ claimed: string[
   return { claimed, expected };
 }
 
-describe("the claim book", () => {
+describe("the claim queue", () => {
   it("decides as the plain rules do, whatever happens in which order", async () => {
     await fc.assert(
       fc.asyncProperty(opening, fc.array(step, { minLength: 5, maxLength: 60 }), async (first, steps) => {
@@ -154,16 +159,16 @@ describe("the claim book", () => {
           return Reflect.get(target, property, receiver) as unknown;
         },
       });
-    const book = new ClaimBook(clock, LEASE_MS, () => "job-2026-03-01-aaaaaa");
-    const definitions = Array.from({ length: 10_000 }, (_, i) => ({
+    const queue = new ClaimQueue(clock, LEASE_MS, () => "job-2026-03-01-aaaaaa");
+    const schedules = Array.from({ length: 10_000 }, (_, i) => ({
       agent: `a${i % 100}`,
       schedule: `x${i}`,
     }));
     const later = new Date(START_MS + 3_600_000).toISOString();
     const now = new Date(START_MS).toISOString();
-    book.define(definitions, ({ schedule }) => watched({ next_run_at: schedule === "x7" ? now : later }));
+    queue.define({ schedules }, ({ schedule }) => watched({ next_run_at: schedule === "x7" ? now : later }));
     examined.count = 0;
-    expect(book.take(10).claims.map(textOf)).toEqual(["a7/x7"]);
+    expect(queue.take(10).claims.map(textOf)).toEqual(["a7/x7"]);
     expect(examined.count).toBeLessThan(10);
   });
 });

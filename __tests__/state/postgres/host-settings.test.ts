@@ -1,13 +1,13 @@
 /** What the application around a store has changed: how `pg` reads values, and how its sessions write them. */
 import { Pool, types } from "pg";
 import { describe, expect, inject, it, onTestFinished, vi } from "vitest";
-import { DatabasePlace } from "../../../src/cli/place/database-place.js";
+import { DatabaseLocation } from "../../../src/cli/location/database-location.js";
 import type { OutsideChange } from "../../../src/index.js";
 import { Database } from "../../../src/state/postgres/connection/database.js";
 import { listNodes } from "../../../src/state/postgres/node/list-nodes.js";
 import { migrate } from "../../../src/state/postgres/schema/migrate.js";
 import { processLogger } from "../../../src/logger.js";
-import { key, only, planAll, scene } from "./scene.js";
+import { completeClaim, key, only, planAll, scene } from "./scene.js";
 import { newSchema, sharedPool } from "./schema.js";
 
 const SETTINGS =
@@ -47,7 +47,7 @@ describe.each([
     expect(seen).toMatchObject({ isLate: false, claimCount: 0, pid: process.pid });
   });
 
-  it("has a store that only looks and knows the time", async () => {
+  it("has a store that only reads and knows the time", async () => {
     const { outsider } = scene();
     change();
     const store = outsider({ pool: poolOf(), clock: undefined });
@@ -62,7 +62,7 @@ describe.each([
     await planAll([store], ["a/x", "a/y"]);
     const claim = only((await store.claimDue(10)).claims);
     expect(await store.renew(claim)).toBe(true);
-    expect(await store.complete(claim, { failure_count: 1 })).toBe(true);
+    expect(await completeClaim(store, claim, { failure_count: 1 })).toBe(true);
     expect(await store.claim(key("a/x"))).toMatchObject({ agent: "a", schedule: "x" });
     expect(await store.claim(key("a/y"))).toBe("at_capacity");
     expect((await store.list("a")).get("x")).toMatchObject({ status: "running" });
@@ -75,14 +75,14 @@ describe.each([
     await planAll([store], ["a/x"]);
     const next_run_at = "2126-03-01T00:00:00.000Z";
     await store.update(key("a/x"), { next_run_at });
-    expect(await store.nextDueAt()).toEqual(new Date(next_run_at));
+    expect((await store.claimDue(10)).nextDueAt).toEqual(new Date(next_run_at));
   });
 
   it("has changes from outside told, with what was changed", async () => {
     const { node, outsider } = scene();
     change();
     const store = await node({ pool: poolOf(), clock: undefined });
-    await store.define([key("a/x")]);
+    await store.define({ schedules: [key("a/x")] });
     const heard: OutsideChange[] = [];
     store.onChange((changes) => heard.push(...changes));
     await outsider({ clock: undefined }).update(key("a/x"), {
@@ -119,20 +119,20 @@ describe.each([
     const schema = newSchema();
     change();
     await migrate(poolOf(), schema);
-    expect(await migrate(poolOf(), schema)).toEqual({ from: 1, to: 1 });
+    expect(await migrate(poolOf(), schema)).toEqual({ from: 2, to: 2 });
   });
 });
 
 describe("a command in a process with type parsers of its own", () => {
   it("knows the database's time", async () => {
     breakParsers();
-    const place = new DatabasePlace({
+    const location = new DatabaseLocation({
       url: inject("databaseUrl"),
       schema: newSchema(),
       name: "it",
       connectMs: 5_000,
     });
-    await using reached = await place.reach(processLogger);
+    await using reached = await location.openSession(processLogger);
     expect(Math.abs(reached.now.getTime() - Date.now())).toBeLessThan(5_000);
   });
 });

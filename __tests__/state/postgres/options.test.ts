@@ -37,12 +37,12 @@ describe("a PostgresStore", () => {
     [
       "a name that shows nothing",
       { pool: sharedPool(), nodeName: " " },
-      'Invalid nodeName " ": expected a text that others can tell it by.',
+      'Invalid nodeName " ": expected a text that identifies the node.',
     ],
     [
       "a name that no column can hold",
       { pool: sharedPool(), nodeName: "a\0" },
-      'Invalid nodeName "a\\u0000": expected a text that others can tell it by.',
+      'Invalid nodeName "a\\u0000": expected a text that identifies the node.',
     ],
     [
       "an age of jobs that is no number",

@@ -1,14 +1,11 @@
 /** Several schedulers' stores on one schema, as if each were a process on a machine of its own. */
 import { onTestFinished } from "vitest";
-import {
-  type Claim,
-  FakeClock,
-  type ScheduleDefinition,
-  type ScheduleKey,
-  type StateStore,
-} from "../../../src/index.js";
+import { type Claim, FakeClock, type ScheduleKey, type StateStore } from "../../../src/index.js";
 import { PostgresStore, type PostgresStoreOptions } from "../../../src/state/postgres/index.js";
+import { completeClaim, type Definitions, type JobFinish, releaseClaim } from "../../../src/state/store.js";
 import { newSchema, sharedPool } from "./schema.js";
+
+export { completeClaim, releaseClaim };
 
 export const START = "2026-03-01T00:00:00.000Z";
 export const LEASE_MS = 30_000;
@@ -46,15 +43,26 @@ export function scene(): Scene {
   return { schema, clock, outsider, node };
 }
 
+/** Ends claims together; whether each was ended. */
+export async function endAll(store: StateStore, ends: readonly JobFinish[]): Promise<readonly boolean[]> {
+  return (await store.finishJobs(ends)).map(({ claim }) => claim === "ended");
+}
+
+/** These schedules, of agents with this capacity. */
+export function withCapacity(schedules: readonly ScheduleKey[], maxConcurrent: number): Definitions {
+  const agents = new Set(schedules.map(({ agent }) => agent));
+  return { agents: Array.from(agents, (agent) => ({ agent, maxConcurrent })), schedules };
+}
+
 /** These schedules, all due at the start, defined by each of the stores. */
 export async function planAll(
   stores: readonly StateStore[],
   schedules: readonly string[],
   maxConcurrent = 1,
 ): Promise<void> {
-  const definitions = schedules.map((name): ScheduleDefinition => ({ ...key(name), maxConcurrent }));
-  for (const store of stores) await store.define(definitions);
-  await stores[0]?.updateAll(definitions, () => ({
+  const keys = schedules.map(key);
+  for (const store of stores) await store.define(withCapacity(keys, maxConcurrent));
+  await stores[0]?.updateAll(keys, () => ({
     next_run_at: START,
     next_run_source: "baseline-interval",
   }));

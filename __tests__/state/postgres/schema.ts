@@ -17,7 +17,7 @@ const TABLES = [
   "queue",
   "running",
   "leases",
-  "looks",
+  "polls",
   "changes",
   "receipts",
   "jobs",

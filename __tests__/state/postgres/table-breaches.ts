@@ -13,9 +13,9 @@ const questions = (schema: string): Readonly<Record<string, string>> => ({
   "is in the queue twice": `select q.id from ${schema}.queue q group by q.id having count(*) > 1`,
   "is in the queue as limited and is not, or the other way round": `select q.id from ${schema}.queue q
     join ${schema}.states s on s.id = q.id
-    where q.agent_id is distinct from case when s.is_limited then s.agent_id end or q.is_lined and not s.is_limited`,
+    where q.agent_id is distinct from case when s.is_limited then s.agent_id end or q.is_waiting and not s.is_limited`,
   "is limited and its agent is not, or the other way round": `select s.id from ${schema}.states s
-    join ${schema}.agents a on a.id = s.agent_id where s.is_limited <> (a.size > a.capacity)`,
+    join ${schema}.agents a on a.id = s.agent_id where s.is_limited <> (a.is_counted or a.size > a.capacity)`,
   "runs for a limited agent and is not counted": `select s.id from ${schema}.states s
     where s.token is not null and s.is_limited
       and not exists (select from ${schema}.running r where r.agent_id = s.agent_id and r.id = s.id)`,

@@ -5,7 +5,7 @@ const [stateDir] = process.argv.slice(2);
 const key = { agent: "reader", schedule: "hourly" };
 const store = new FileStore({ stateDir });
 await store.open();
-await store.define([key]);
+await store.define({ schedules: [key] });
 await store.update(key, { next_run_at: new Date(0).toISOString() });
 const { claims } = await store.claimDue(1);
 for (const { jobId, agent, schedule } of claims) {

@@ -1,5 +1,5 @@
 // Reads and then changes the state in a directory, and prints what was warned of and what it cost.
-import { getScheduleState, updateScheduleState } from "../../../dist/state/state-functions.js";
+import { getScheduleState, updateScheduleState } from "../../../dist/state/file/state-functions.js";
 
 const stateDir = process.argv[2];
 const warnings = [];

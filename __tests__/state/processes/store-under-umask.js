@@ -2,6 +2,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { FileStore } from "../../../dist/state/file/file-store.js";
+import { completeClaim } from "../../../dist/state/store.js";
 
 const [, , directory, stateDir, umask] = process.argv;
 // As any user: root could read what the modes forbid.
@@ -15,13 +16,13 @@ const modes = {};
 
 const store = new FileStore({ stateDir });
 await store.open();
-await store.define([key]);
+await store.define({ schedules: [key] });
 for (let round = 0; round < 2; round++) {
   await store.update(key, { next_run_at: "2026-01-01T00:00:00.000Z" });
   const { claims } = await store.claimDue(1);
   const [claim] = claims;
   await store.jobs.start({ id: claim.jobId, agent: "a", schedule: "s", trigger: "interval" });
-  await store.complete(claim, { failure_count: round });
+  await completeClaim(store, claim, { failure_count: round });
 }
 // While it is open, so that the owner's lock has its file.
 for (const name of readdirSync(directory, { recursive: true })) {

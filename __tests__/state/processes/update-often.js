@@ -1,6 +1,6 @@
 // Makes so many updates, one after another: half of them to schedules of its own, half to its own key of a schedule
 // that others change too. Prints "done", or what it did not find again.
-import { getScheduleState, updateScheduleState } from "../../../dist/state/state-functions.js";
+import { getScheduleState, updateScheduleState } from "../../../dist/state/file/state-functions.js";
 
 const [, , stateDir, agent, key, count] = process.argv;
 const valueOf = (number) => (key === "last_error" ? String(number) : number);

@@ -10,7 +10,7 @@ const acknowledge = (what, number) => writeSync(1, `${what} ${number}\n`);
 
 const store = new FileStore({ stateDir: process.argv[2] });
 await store.open();
-await store.define([task]);
+await store.define({ schedules: [task] });
 let { missed_count: number } = await store.read(count);
 number ??= 0;
 await store.update(task, { next_run_at: PAST, last_error: String(number) });
@@ -30,10 +30,15 @@ for (;;) {
     schedule: claim.schedule,
     trigger: "interval",
   });
-  // The end of the job may be recorded and its claim not, after a crash, or the other way round.
-  await Promise.all([
-    store.jobs.finish(claim.jobId, { status: "completed" }),
-    store.complete(claim, { next_run_at: PAST, last_error: String(number) }),
+  // After a crash the record may be there and the state not, or the other way round.
+  const record = await store.jobs.get(claim.jobId);
+  const finished_at = new Date().toISOString();
+  await store.finishJobs([
+    {
+      claim,
+      change: { next_run_at: PAST, last_error: String(number) },
+      record: { ...record, status: "completed", finished_at, duration_ms: 0 },
+    },
   ]);
   acknowledge("completed", number);
 }

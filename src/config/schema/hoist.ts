@@ -1,11 +1,11 @@
-/** Makes a JSON Schema shorter: large parts that come more than once become definitions. Pure. */
+/** Shortens a JSON Schema: large parts that occur more than once become definitions. Pure. */
 import { type Fields, isFields } from "../../fields.js";
 
-/** Shorter parts are easier to read in place. */
+/** In characters of JSON. Shorter parts stay, because they are easier to read in place. */
 const SHORTEST = 400;
-/** What stands under these are schemas by name, and no schema itself. */
+/** Keywords whose value maps names to schemas, and is not a schema itself. */
 const HOLDERS = new Set(["definitions", "patternProperties", "properties"]);
-/** A part is called after the property it stands under, not after the keyword. */
+/** A definition is named after the nearest property, not after a keyword. */
 const KEYWORDS = new Set([...HOLDERS, "additionalProperties", "anyOf", "items", "oneOf"]);
 
 export function hoisted(schema: Fields): Fields {
@@ -14,7 +14,7 @@ export function hoisted(schema: Fields): Fields {
   return { ...placed, definitions: { ...(isFields(definitions) ? definitions : {}), ...hoist.definitions } };
 }
 
-/** How often each large part comes. What comes again as a whole is not counted again in its parts. */
+/** How often each large part occurs. The parts of a repeated part are counted once. */
 function timesOf(schema: Fields): ReadonlyMap<string, number> {
   const times = new Map<string, number>();
   const count = (node: unknown, isHolder: boolean): void => {

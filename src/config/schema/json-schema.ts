@@ -1,23 +1,29 @@
 /**
- * The definition as a JSON Schema for editors, in draft 7, which they know best. It is a little more lenient than the
- * checks: what an agent leaves out may come from the defaults or from its file. Pure.
+ * The JSON Schema of a configuration file, for editors; draft 7, because most editors support it. It is a little more
+ * lenient than the checks, because the keys that an agent leaves out may come from the defaults or from its file. Pure.
  */
 import * as z from "zod/mini";
 import { type Fields, isFields } from "../../fields.js";
 import {
-  agentDescription,
+  AGENT_DESCRIPTION,
   commonKeys,
-  defaultsKeys,
-  fileKeys,
-  fleetKeys,
   nameSchema,
   schedulesSchema,
-} from "./config-schema.js";
-import { allOptional, descriptions, map, mapOf, optional, type Schema, text } from "./fields.js";
+} from "../../scheduler/definition/schema/agent-schema.js";
+import {
+  allOptional,
+  descriptions,
+  map,
+  mapOf,
+  optional,
+  type Schema,
+  text,
+} from "../../scheduler/definition/schema/fields.js";
+import { keysBesideRuntime, RUNTIMES } from "../../scheduler/definition/schema/runtime-schema.js";
+import { schedulePartsSchema } from "../../scheduler/definition/schema/schedule-schema.js";
+import { workSourceSchema } from "../../scheduler/definition/schema/work-source-schema.js";
+import { defaultsKeys, fileKeys, fleetKeys } from "./file-schema.js";
 import { hoisted } from "./hoist.js";
-import { keysBesideRuntime, RUNTIMES } from "./runtime-schema.js";
-import { schedulePartsSchema } from "./schedule-schema.js";
-import { workSourceSchema } from "./work-source-schema.js";
 
 const TITLE = "Rota configuration";
 
@@ -26,7 +32,7 @@ export function configJsonSchema(): Fields {
   const defaults = jsonOf(map(defaultsKeys({}), "", { description: "Merged into every agent." }));
   const agents = {
     type: "array",
-    description: "The agents: each as a map, or as the path of a file that describes it.",
+    description: "The agents: each is a map, or the path of the file that describes it.",
     items: {
       if: { required: ["path"] },
       // eslint-disable-next-line unicorn/no-thenable -- a keyword, as `if` and `else`
@@ -38,19 +44,19 @@ export function configJsonSchema(): Fields {
     $schema: "http://json-schema.org/draft-07/schema#",
     title: TITLE,
     ...fleet,
-    properties: { ...propertiesOf(fleet), defaults: withRuntimeWord(defaults), agents },
+    properties: { ...propertiesOf(fleet), defaults: withRuntimeName(defaults), agents },
     required: ["agents"],
-    patternProperties: { "^x-": { description: "The author's own, such as anchors to refer to." } },
+    patternProperties: { "^x-": { description: "Ignored; a place for anchors." } },
     definitions: {
       agent: agentSchema({ name: nameSchema(), schedules: schedulesSchema({}, true) }),
       reference: agentSchema({
-        path: text("The file that describes the agent, relative to this one.", "a path"),
+        path: text("The file that describes the agent, relative to this file.", "a path"),
         name: optional(nameSchema()),
         schedules: optional(
           mapOf(
             schedulePartsSchema(workSourceSchema([], "the agent's", false)),
             "",
-            "What differs from the file.",
+            "Schedules that are merged into the schedules of the file.",
           ),
         ),
       }),
@@ -67,15 +73,15 @@ function agentSchema(own: Readonly<Record<string, Schema>>): Fields {
     ...fileKeys({}, false),
     ...others,
   };
-  return withRuntimeWord(jsonOf(map(shape, "", { description: agentDescription })));
+  return withRuntimeName(jsonOf(map(shape, "", { description: AGENT_DESCRIPTION })));
 }
 
-/** A runtime may be the word for its type. */
-function withRuntimeWord(schema: Fields): Fields {
+/** Lets a runtime be the name of its type. */
+function withRuntimeName(schema: Fields): Fields {
   const properties = propertiesOf(schema);
   const { description, ...runtime } = fieldsAt(properties, "runtime");
-  const word = { type: "string", enum: Object.keys(RUNTIMES) };
-  return { ...schema, properties: { ...properties, runtime: { description, anyOf: [word, runtime] } } };
+  const name = { type: "string", enum: Object.keys(RUNTIMES) };
+  return { ...schema, properties: { ...properties, runtime: { description, anyOf: [name, runtime] } } };
 }
 
 function jsonOf(schema: Schema): Fields {
@@ -88,7 +94,7 @@ function jsonOf(schema: Schema): Fields {
   return isFields(open) ? open : {};
 }
 
-/** Where a number, a boolean, a choice or a pattern is expected, there may be a variable as well. */
+/** Accepts a variable where a number, a boolean, a choice or a pattern is expected. */
 function withVariables(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withVariables);
   if (!isFields(schema)) return schema;
@@ -104,7 +110,7 @@ function withVariables(schema: unknown): unknown {
   return { ...defined(words), anyOf: [rest, { type: "string", pattern: "\\$\\{" }] };
 }
 
-/** Keywords whose values are no schemas. */
+/** Keywords whose values are not schemas. */
 const PLAIN = new Set(["default", "description", "examples", "required", "type"]);
 
 function defined(words: Fields): Fields {

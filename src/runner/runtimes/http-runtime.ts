@@ -2,9 +2,15 @@
  * Runs a job by asking a web server. An answer of the 200s is success; its JSON is kept up to a limit, and nothing is
  * read beyond that. What is asked is decided in http-request.ts.
  */
-import { wakeAfter } from "../../clock.js";
-import { messageOf } from "../../errors.js";
-import { type HttpRequest, type HttpTarget, readTarget, redirected, requestOf } from "./http-request.js";
+import {
+  exchange,
+  failureReason,
+  type HttpRequest,
+  HttpTimeoutError,
+  readText,
+  type Received,
+} from "../../http-exchange.js";
+import { type HttpTarget, readTarget, redirected, requestOf } from "./http-request.js";
 import { LONGEST_RESPONSE } from "../result.js";
 import type { Runtime, RuntimeConfiguration, RuntimeContext, RuntimeJob, RuntimeResult } from "../runtime.js";
 import { secretsIn } from "../output/secrets.js";
@@ -15,105 +21,62 @@ export function httpRuntime(configuration: RuntimeConfiguration, context: Runtim
 }
 
 async function ask(job: RuntimeJob, target: HttpTarget, { clock }: RuntimeContext): Promise<RuntimeResult> {
-  const ended = new AbortController();
-  const cancel = (): void => ended.abort(job.signal.reason);
-  if (job.signal.aborted) cancel();
-  else job.signal.addEventListener("abort", cancel, { once: true });
-  let timedOut = false;
-  const giveUp = (): void => {
-    timedOut = true;
-    ended.abort();
+  const { timeoutMs, maxRedirects } = target;
+  const receive = async (
+    response: Response,
+    request: HttpRequest,
+    redirects: number,
+  ): Promise<Received<RuntimeResult>> => {
+    const { status } = response;
+    const what = nameOf(request);
+    job.log(`${what} returned ${status}`);
+    if (![301, 302, 303, 307, 308].includes(status)) return { result: await resultOf(what, response) };
+    await response.body?.cancel();
+    const next =
+      redirects < maxRedirects
+        ? redirected(request, status, response.headers.get("location"))
+        : `more than ${maxRedirects} redirects are not followed`;
+    if (typeof next !== "string") return { next };
+    return { result: { success: false, exitCode: status, error: `${what} returned ${status}: ${next}.` } };
   };
-  const callOff = target.timeoutMs === undefined ? () => {} : wakeAfter(clock, target.timeoutMs, giveUp);
-  const { method, url } = target;
-  // Of its address only what holds no secret.
-  const what = `${method} ${url.origin}`;
   try {
-    return await follow(requestOf(job, target), target.maxRedirects, ended.signal, (line) => job.log(line));
+    return await exchange(requestOf(job, target), { clock, signal: job.signal, timeoutMs, receive });
   } catch (error) {
-    if (timedOut)
-      return { success: false, timedOut, error: `${what} had no answer in ${target.timeoutMs} ms.` };
-    return { success: false, error: `${what} failed: ${reasonOf(error)}.` };
-  } finally {
-    callOff();
-    job.signal.removeEventListener("abort", cancel);
+    if (error instanceof HttpTimeoutError)
+      return {
+        success: false,
+        timedOut: true,
+        error: `${nameOf(target)} had no response in ${timeoutMs} ms.`,
+      };
+    return { success: false, error: `${nameOf(target)} failed: ${failureReason(error)}.` };
   }
 }
 
-async function follow(
-  first: HttpRequest,
-  maxRedirects: number,
-  signal: AbortSignal,
-  log: (line: string) => void,
-): Promise<RuntimeResult> {
-  let request = first;
-  for (let redirects = 0; ; redirects++) {
-    const { url, method, headers, body } = request;
-    const response = await fetch(url, {
-      method,
-      headers: { ...headers },
-      signal,
-      redirect: "manual",
-      ...(body === undefined ? {} : { body }),
-    });
-    const { status } = response;
-    const what = `${method} ${url.origin}`;
-    log(`${what} answered ${status}`);
-    if (![301, 302, 303, 307, 308].includes(status)) return resultOf(what, response);
-    await response.body?.cancel();
-    if (redirects >= maxRedirects)
-      return {
-        success: false,
-        exitCode: status,
-        error: `${what} answered ${status}: more than ${maxRedirects} redirects are not followed.`,
-      };
-    const next = redirected(request, status, response.headers.get("location"));
-    if (typeof next === "string")
-      return { success: false, exitCode: status, error: `${what} answered ${status}: ${next}.` };
-    request = next;
-  }
+/** Without the path, which may hold a secret. */
+function nameOf({ method, url }: Pick<HttpRequest, "method" | "url">): string {
+  return `${method} ${url.origin}`;
 }
 
 async function resultOf(what: string, response: Response): Promise<RuntimeResult> {
   const { ok: success, status: exitCode } = response;
   const responseBody = await jsonOf(response);
   if (success) return { success, exitCode, responseBody };
-  return { success, exitCode, responseBody, error: `${what} answered ${exitCode}.` };
+  return { success, exitCode, responseBody, error: `${what} returned ${exitCode}.` };
 }
 
-/** `undefined` for a body that is too long or no JSON: the answer counts all the same. */
-async function jsonOf({ headers, body }: Response): Promise<unknown> {
+/** `undefined` for a body that is too long or not JSON, which does not make the job fail. */
+async function jsonOf(response: Response): Promise<unknown> {
+  const { headers, body } = response;
   const isJson = /^[^;]*\bjson\b/i.test(headers.get("content-type") ?? "");
   if (body === null) return undefined;
   if (!isJson || Number(headers.get("content-length") ?? 0) > LONGEST_RESPONSE) {
     await body.cancel();
     return undefined;
   }
-  const text = await textOf(body);
+  const text = await readText(response, LONGEST_RESPONSE);
   try {
     return text === undefined ? undefined : JSON.parse(text);
   } catch {
     return undefined;
   }
-}
-
-/** `undefined` for one that is too long, which is read no further. */
-async function textOf(body: ReadableStream<Uint8Array>): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    // Leaving the loop cancels the rest.
-    if (bytes > LONGEST_RESPONSE) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-/** What fetch says is in its cause. */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  if (!(cause instanceof Error)) return messageOf(error);
-  const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
-  return [messageOf(cause), code].filter((part) => part !== "").join(" ");
 }

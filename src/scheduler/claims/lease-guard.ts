@@ -1,70 +1,70 @@
 /**
- * What becomes of claims on a store that others share when they cannot be renewed: their jobs are told to end before
- * another may begin. By a timer of its own, which also renews: a pass may take long, or hang in the store.
+ * Stops jobs whose claims cannot be renewed, before a different node may claim their slots. It renews by a timer of its own:
+ * a pass may take long, or hang in the store.
  */
 import { wakeAfter } from "../../clock.js";
 import { messageOf } from "../../errors.js";
-import { longestHoldMs } from "../../state/lease-length.js";
-import type { ClaimHolder } from "./held-claims.js";
 import type { SchedulerContext } from "../context.js";
+import type { ClaimHolder } from "./held-claims.js";
 
-export interface WatchedClaims {
-  readonly holders: readonly ClaimHolder[];
-  /** Milliseconds until they are to be renewed. */
+export interface GuardedClaims {
+  /** How long a job may go on after its claim was last renewed, in milliseconds. */
+  readonly holdMs: number;
+  /** What each holder's lease counts from, on the monotonic clock. `Infinity` for a job that was told to stop. */
+  readonly heldSince: Map<ClaimHolder, number>;
+  /** Milliseconds until the claims are to be renewed. */
   renewalMs(): number;
   renew(): Promise<void>;
 }
 
-/** Of the lease: how long after a renewal that failed the next is tried. */
+/** How long after a renewal that failed the next is tried, as a part of the lease. */
 const PART_BETWEEN_TRIES = 1 / 12;
 
-export class LeaseWatch {
+export class LeaseGuard {
   readonly #context: SchedulerContext;
-  readonly #claims: WatchedClaims;
-  readonly #longestMs: number;
+  readonly #claims: GuardedClaims;
   #callOff: () => void = () => {};
-  /** When it looks next, on the monotonic clock. */
+  /** When the timer fires, on the monotonic clock. */
   #wakeMs = Infinity;
   #isRenewing = false;
   #triedMs = -Infinity;
-  /** Why the last renewal has failed. */
+  /** Why the last renewal failed. */
   #trouble: string | undefined;
 
-  constructor(context: SchedulerContext, claims: WatchedClaims) {
+  constructor(context: SchedulerContext, claims: GuardedClaims) {
     this.#context = context;
     this.#claims = claims;
-    this.#longestMs = longestHoldMs(context.store.leaseMs);
   }
 
-  /** To be called with what a claim's lease counts from, for each that is added. */
+  /** Call it for each claim that is added, with what its lease counts from. */
   begin(heldMs: number): void {
-    if (heldMs + this.#longestMs < this.#wakeMs) this.#rest();
+    if (heldMs + this.#claims.holdMs < this.#wakeMs) this.#setTimer();
   }
 
-  /** To be called when there are no claims any more. */
+  /** Call it when no claim is held any longer. */
   end(): void {
     this.#callOff();
     this.#wakeMs = Infinity;
   }
 
-  #rest(): void {
+  #setTimer(): void {
     this.end();
     const { clock } = this.#context;
+    const { heldSince, holdMs } = this.#claims;
     const nowMs = clock.monotonic();
-    // What was told to end has nothing more to fear.
     let wakeMs = this.#isRenewing ? Infinity : nowMs + this.#renewalMs(nowMs);
-    for (const { heldMs } of this.#claims.holders) wakeMs = Math.min(wakeMs, heldMs + this.#longestMs);
+    for (const heldMs of heldSince.values()) wakeMs = Math.min(wakeMs, heldMs + holdMs);
     this.#wakeMs = wakeMs;
     if (wakeMs === Infinity) return;
-    // Whole milliseconds: a fraction of one could be rested again and again without any time passing.
-    this.#callOff = wakeAfter(clock, Math.max(0, Math.ceil(wakeMs - nowMs)), () => this.#look());
+    // Whole milliseconds: a fraction of one could be slept again and again without time passing.
+    this.#callOff = wakeAfter(clock, Math.max(0, Math.ceil(wakeMs - nowMs)), () => this.#check());
   }
 
-  #look(): void {
+  #check(): void {
     const nowMs = this.#context.clock.monotonic();
-    this.#letGo(nowMs);
+    this.#stopLate(nowMs);
     if (!this.#isRenewing && this.#renewalMs(nowMs) <= 0) void this.#renew(nowMs);
-    this.#rest();
+    this.#setTimer();
   }
 
   #renewalMs(nowMs: number): number {
@@ -79,26 +79,26 @@ export class LeaseWatch {
       await this.#claims.renew();
       this.#trouble = undefined;
     } catch (error) {
-      // The pass that renews next tells it.
+      // The pass that renews next reports it.
       this.#trouble = messageOf(error);
     }
     this.#isRenewing = false;
-    if (this.#claims.holders.length > 0) this.#rest();
+    if (this.#claims.heldSince.size > 0) this.#setTimer();
   }
 
-  #letGo(nowMs: number): void {
-    const late = this.#claims.holders.filter(({ heldMs }) => nowMs - heldMs >= this.#longestMs);
-    if (late.length === 0) return;
+  #stopLate(nowMs: number): void {
+    const { heldSince, holdMs } = this.#claims;
     const why = this.#trouble ?? "the store does not answer";
-    let told = 0;
-    for (const holder of late) {
-      const forMs = Math.round(nowMs - holder.heldMs);
-      // Not to be told again.
-      holder.heldMs = Infinity;
-      const reason = `its claim could not be renewed for ${forMs} ms and may be another's soon: ${why}`;
-      if (holder.letGo?.(reason) === true) told++;
+    let stopped = 0;
+    for (const [holder, heldMs] of heldSince) {
+      const forMs = Math.round(nowMs - heldMs);
+      if (forMs < holdMs) continue;
+      // It is told once.
+      heldSince.set(holder, Infinity);
+      const reason = `its claim could not be renewed for ${forMs} ms, and another node may claim its slot soon: ${why}`;
+      if (holder.stop?.("unrenewed", reason) === true) stopped++;
     }
-    if (told > 0)
-      this.#context.log.warn(`Told ${told} job(s) to end, whose claims could not be renewed: ${why}`);
+    if (stopped > 0)
+      this.#context.log.warn(`Stopping ${stopped} job(s) whose claims could not be renewed: ${why}`);
   }
 }

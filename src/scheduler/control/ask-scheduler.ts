@@ -1,4 +1,4 @@
-/** Asks the scheduler that runs in another process, through the state: it answers there. How it does is in requests.ts. */
+/** Asks the scheduler of a different process for something, through the state. The scheduler's side is in requests.ts. */
 import { type Clock, systemClock } from "../../clock.js";
 import { randomToken } from "../../random.js";
 import type { RequestAnswer, ScheduleRequest } from "../../state/schedule-state.js";
@@ -21,9 +21,9 @@ const LOOK_MS = 100;
 const ASK_AGAIN_MS = 2_000;
 
 /**
- * Answers what the scheduler did: the job that was started or told to end, or why nothing was done; also why those who
- * saw the request left it to others, none of whom took it. `undefined` when nobody answered in time. What was not taken
- * is taken back.
+ * Returns what the scheduler did: the job that it started or stopped, or why it did nothing. On a store with several
+ * nodes that is also the reason for which every node left the request to its peers. `undefined` when no scheduler
+ * replied in time; the request is withdrawn then.
  */
 export async function askScheduler(
   store: Pick<StateStore, "read" | "update" | "clock">,
@@ -32,14 +32,14 @@ export async function askScheduler(
   { clock = systemClock, timeoutMs = DEFAULT_TIMEOUT_MS, signal }: AskOptions = {},
 ): Promise<RequestAnswer | undefined> {
   const id = randomToken();
-  // Whoever answers goes by the store's time.
+  // The scheduler compares it with the store's time.
   const expiry = (): string =>
     new Date((store.clock ?? clock).now().getTime() + 2 * ASK_AGAIN_MS).toISOString();
   const untilMs = clock.monotonic() + timeoutMs;
   let askAgainMs = -Infinity;
-  /** Said before it was last written: whoever said it need not have come to see it again. */
+  /** The refusal in the state before the request was last written: that node may not see the request again. */
   let refusal: string | null | undefined;
-  /** What there is to be said of it in the end. */
+  /** What to return in the end. */
   let last: RequestAnswer | undefined;
   try {
     while (clock.monotonic() < untilMs) {

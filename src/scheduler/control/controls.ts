@@ -1,4 +1,4 @@
-/** What a person or a program may do to a schedule: pause, disable, advise. Every change is durable when it resolves. */
+/** Pause, resume, enable, disable and hint of schedules. Every change is durable when it resolves. */
 import type { Instant } from "../../clock.js";
 import { quote } from "../../errors.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";

@@ -1,15 +1,14 @@
 /**
- * What other processes ask of this scheduler through the state, such as the `rota` command does: to run a schedule now,
- * to cancel a job. Each is acted on once, and answered there. How to ask is in ask-scheduler.ts.
+ * Requests that other processes, such as the `rota` command, write into the state: run a schedule now, cancel a job.
+ * Each is acted on once, and the reply is written into the state. The asking side is in ask-scheduler.ts.
  */
 import { isoTimeMs } from "../../iso-time.js";
 import type { RequestAnswer, ScheduleRequest, ScheduleState } from "../../state/schedule-state.js";
 import type { ClaimRefusal, OutsideChange, ScheduleChange, ScheduleKey } from "../../state/store.js";
 import { reportTrouble, type SchedulerContext } from "../context.js";
 
-/** What can be asked for. */
 export interface RequestedActions {
-  /** Starts a job now, or answers why not. */
+  /** Starts a job now, or returns why not. */
   run(key: ScheduleKey): Promise<{ readonly id: string } | ClaimRefusal | "stopped" | "full">;
   /** Whether as many jobs run here as may over all agents. */
   isFull(): boolean;
@@ -28,7 +27,7 @@ export class Requests {
     this.#actions = actions;
   }
 
-  /** Looks for requests among what somebody has changed, for `only` one kind where that is named. Does not reject. */
+  /** Acts on the requests among the changes; `only`: on one kind of them. Does not reject. */
   async answer(changes: readonly OutsideChange[], only?: ScheduleRequest["action"]): Promise<void> {
     const asked = changes.filter(({ keys }) => keys.includes("request"));
     await Promise.all(asked.map(({ agent, schedule }) => this.#answer({ agent, schedule }, only)));
@@ -45,7 +44,7 @@ export class Requests {
     }
   }
 
-  /** Takes it out of the state, where several schedulers may see it: who does so is the one who acts. */
+  /** Takes the request out of the state. Several schedulers may see it: the one that takes it acts on it. */
   async #take(
     key: ScheduleKey,
     only: ScheduleRequest["action"] | undefined,
@@ -58,8 +57,8 @@ export class Requests {
       if (request == null || request.id === answer?.id) return {};
       if (only !== undefined && request.action !== only) return {};
       const isFresh = (isoTimeMs(request.expires_at) ?? 0) > clock.now().getTime();
-      if (!isFresh || this.#isForAnother(key, request, state)) return {};
-      if (this.#isShared && request.action === "run" && this.#actions.isFull())
+      if (!isFresh || this.#isForPeer(key, request, state)) return {};
+      if (this.#hasPeers && request.action === "run" && this.#actions.isFull())
         return request.refusal == null ? { request: leftByFull(request) } : {};
       taken = request;
       return { request: null };
@@ -67,15 +66,15 @@ export class Requests {
     return taken;
   }
 
-  /** Whether it is left to another scheduler on the same store: who runs the job, or knows the schedule. */
-  #isForAnother(key: ScheduleKey, { action, job_id }: ScheduleRequest, { claim }: ScheduleState): boolean {
+  /** Whether a different node has to act on it: the one that runs the job, or knows the schedule. */
+  #isForPeer(key: ScheduleKey, { action, job_id }: ScheduleRequest, { claim }: ScheduleState): boolean {
     const { roster } = this.#context;
-    if (!this.#isShared) return false;
+    if (!this.#hasPeers) return false;
     if (action !== "cancel") return roster.find(key) === undefined;
     return job_id != null && claim?.job_id === job_id && !this.#actions.hasJob(job_id);
   }
 
-  /** Answers what is to be written: what was done, or the request once more, for whoever can do more about it. */
+  /** Returns what to write: the reply, or the request again where a different node may be able to act on it. */
   async #act(key: ScheduleKey, request: ScheduleRequest): Promise<ScheduleChange> {
     const { id, action, job_id } = request;
     if (action === "cancel") {
@@ -87,18 +86,18 @@ export class Requests {
     if (started === "stopped") return putBack(request);
     if (started !== "full")
       return answered(typeof started === "string" ? { id, refusal: started } : { id, job_id: started.id });
-    return this.#isShared ? putBack(leftByFull(request)) : answered({ id, refusal: FULL });
+    return this.#hasPeers ? putBack(leftByFull(request)) : answered({ id, refusal: FULL });
   }
 
-  get #isShared(): boolean {
-    return this.#context.store.isShared === true;
+  get #hasPeers(): boolean {
+    return this.#context.store.holdMs !== undefined;
   }
 }
 
-/** What a scheduler says that has as many jobs as it may. */
+/** The refusal of a scheduler that has as many jobs as it may. */
 const FULL: ClaimRefusal = "at_capacity";
 
-/** Others may have room: whoever asks is told why only where nobody takes it. */
+/** A different node may have room. The caller sees this refusal only when no node takes the request. */
 function leftByFull(request: ScheduleRequest): ScheduleRequest {
   return { ...request, refusal: FULL };
 }
@@ -107,7 +106,7 @@ function answered(answer: RequestAnswer): ScheduleChange {
   return { request_answer: answer };
 }
 
-/** Not in the place of one that came meanwhile. */
+/** Unless a newer request is there. */
 function putBack(request: ScheduleRequest): ScheduleChange {
   return ({ request: current }) => (current == null ? { request } : {});
 }

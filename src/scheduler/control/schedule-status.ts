@@ -1,14 +1,9 @@
 /** What a schedule looks like from outside: its state, and what keeps it from running right now. */
 import { isoTimeMs } from "../../iso-time.js";
-import type {
-  PlanSource,
-  ScheduleHint,
-  ScheduleState,
-  ScheduleStatus as StoredStatus,
-} from "../../state/schedule-state.js";
+import type { PlanSource, ScheduleHint, ScheduleState, StoredStatus } from "../../state/schedule-state.js";
 import type { ScheduleKey } from "../../state/store.js";
 import { type AgentSchedule, capacityOf } from "../agent.js";
-import type { JobDesk } from "../jobs/job-starter.js";
+import type { JobStarter } from "../jobs/job-starter.js";
 import { checkSchedule, type ScheduleQuestion, type ScheduleSkipReason } from "./schedule-check.js";
 import type { SchedulerContext } from "../context.js";
 
@@ -35,7 +30,7 @@ export interface ScheduleStatus {
 /** The schedules of one agent, or of all, in the order of their definition. `isFull`: the whole herd is at capacity. */
 export async function listSchedules(
   context: SchedulerContext,
-  jobs: JobDesk,
+  jobs: JobStarter,
   { onlyAgent, isFull }: { readonly onlyAgent: string | undefined; readonly isFull: boolean },
 ): Promise<ScheduleStatus[]> {
   const { roster, store, clock } = context;

@@ -1,4 +1,4 @@
-/** What pausing, disabling and advising write into the state of a schedule, from whichever process. Pure. */
+/** What pause, disable and hint write into the state of a schedule. Pure. */
 import type { Instant } from "../../clock.js";
 import { durationMs } from "../../duration.js";
 import { quote } from "../../errors.js";
@@ -7,7 +7,7 @@ import { NO_END, planPatch } from "../planning/state-after-job.js";
 import { SchedulerError } from "../errors.js";
 import { parseInterval } from "../timing/interval.js";
 
-/** Temporary advice for a schedule: another interval, one extra run, or both. It takes the place of earlier advice. */
+/** Temporary advice for a schedule: a different interval, one extra run, or both. It replaces earlier advice. */
 export interface HintOptions {
   /** Interval text that stands in for the schedule's own. */
   readonly interval?: string | undefined;
@@ -30,13 +30,13 @@ export function paused(until?: Instant): ScheduleStatePatch {
 
 export const RESUMED: ScheduleStatePatch = { paused_until: null };
 
-/** A slot from before it was disabled is no slot any more. */
+/** A slot from before the schedule was disabled does not count. */
 export function enabled({ status, claim }: ScheduleState): ScheduleStatePatch {
   if (status !== "disabled") return {};
   return claim == null ? { status: "idle", ...planPatch(undefined) } : { status: "running" };
 }
 
-/** What is running is planned when it ends. */
+/** A running schedule is planned when its job ends. */
 export function disabled({ claim }: ScheduleState): ScheduleStatePatch {
   return claim == null ? { status: "disabled", ...planPatch(undefined) } : { status: "disabled" };
 }

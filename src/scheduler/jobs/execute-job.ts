@@ -4,8 +4,8 @@ import { JobRunner } from "../../runner/job-runner.js";
 import { WorkSourceManager } from "../../work-sources/manager.js";
 import type { ExecutorResult } from "../agent.js";
 import type { ExecuteJob } from "./job-starter.js";
-import type { RunningJob } from "./job.js";
-import { performRun, type RunJob } from "./schedule-run.js";
+import { type Job, triggerInfo } from "./job.js";
+import { type RunJob, runSlot } from "./work-item-run.js";
 import type { SchedulerContext } from "../context.js";
 import type { SchedulerOptions } from "../options.js";
 
@@ -18,30 +18,30 @@ export function jobExecution(options: SchedulerOptions, context: SchedulerContex
   const { onTrigger, workSourceManager } = options;
   const { clock, log: logger } = context;
   if (onTrigger !== undefined)
-    return async (info) => {
-      await onTrigger(info);
+    return async (job) => {
+      await onTrigger(triggerInfo(job));
     };
   const parts = { sources: workSourceManager ?? new WorkSourceManager({ clock, logger }), clock, logger };
   const execute =
     options.jobExecutor === undefined ? byRuntime(options, context) : by(options.jobExecutor, context);
-  return (job) => performRun(job, parts, execute);
+  return (job) => runSlot(job, parts, execute);
 }
 
-function byRuntime({ sdkQuery, runtimes }: SchedulerOptions, context: SchedulerContext): RunJob<RunningJob> {
+function byRuntime({ sdkQuery, runtimes }: SchedulerOptions, context: SchedulerContext): RunJob<Job> {
   const { clock, log: logger, store } = context;
   const runner = new JobRunner({
     clock,
     logger,
     sdkQuery,
     runtimes,
-    // Who was told to end by a stop, or by hand, is waited for: its result is not to be lost.
+    // A job that was cancelled is waited for: its result is not to be lost.
     cancelGraceMs: Infinity,
     openOutput: (jobId) => store.jobs.openOutput(jobId),
   });
   return (job, prompt, workItem) => runner.run(job, prompt, workItem);
 }
 
-function by(executor: JobExecution, { store }: SchedulerContext): RunJob<RunningJob> {
+function by(executor: JobExecution, { store }: SchedulerContext): RunJob<Job> {
   return (running, prompt, workItem) => {
     const { agent, scheduleName: schedule, job, signal, claim } = running;
     return executor.execute({

@@ -1,190 +1,147 @@
 /**
- * How the ends of jobs are written: those that come while one write is under way go together into the next. When that
- * cannot be written, each is tried alone until it can, and each of its two parts only until it has worked. Where others
- * share the store, another may have the slot, which only the store knows: it writes the record too, or that comes second.
+ * Writes the ends of claims: ends that come at the same time in one call, and a failed one again until it is written.
+ * The store's call may be repeated, so all that has to be known is which ends have not come back as written.
  */
-import { GroupCommit } from "../../group-commit.js";
-import type { EndedJobRecord } from "../../state/job-log/job-log.js";
-import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
-import type { ClaimEnd } from "../../state/store.js";
-import type { ClaimKeeper } from "../claims/held-claims.js";
-import { concludeJob, type PlanNews } from "../planning/state-after-job.js";
-import { nextCronRun } from "../timing/cron.js";
-import type { JobRecords } from "./job-records.js";
-import type { Planner } from "../planning/planner.js";
-import type { EndedJob } from "./ended-job.js";
-import type { RunningJob } from "./job.js";
-import { cronExpression } from "../timing/schedule.js";
-import { nameOf, type SchedulerContext } from "../context.js";
+import { messageOf } from "../../errors.js";
+import { StateError, StateLockedError } from "../../state/errors.js";
+import type { FinishResult } from "../../state/store.js";
+import type { HeldClaims } from "../claims/held-claims.js";
+import { nameOf, reportTrouble, type SchedulerContext } from "../context.js";
+import type { ClaimEnd, EndedClaim } from "./claim-end.js";
 
-export interface EndedJobsOptions {
-  readonly claims: ClaimKeeper;
-  readonly records: JobRecords;
-  /** Hears of a job whose place the store gives to others from now on; more than once of the same. */
-  readonly onCompleted: (job: RunningJob) => void;
-  /** Hears when places may have become free. */
-  readonly onFreed: () => void;
+/** An end that the store does not have yet. */
+interface Unwritten {
+  readonly end: ClaimEnd;
+  /** Set when the claim has ended, and only the record is missing. */
+  claim: EndedClaim | undefined;
+  error: unknown;
 }
 
-export class EndedJobs {
+/** After a stop, how often an end is tried to be written before it is given up. */
+const TRIES_AFTER_STOP = 30;
+
+export class JobCompleter {
   readonly #context: SchedulerContext;
-  readonly #planner: Planner;
-  readonly #options: EndedJobsOptions;
-  // Apart: a log that hangs must not keep the schedules waiting.
-  readonly #completions = new GroupCommit<EndedJob>((jobs) => this.#try(jobs, this.#completeAll(jobs)));
-  readonly #closings = new GroupCommit<EndedJob>((jobs) =>
-    this.#try(jobs, this.#options.records.closeAll(jobs)),
-  );
+  readonly #claims: HeldClaims;
+  readonly #onSettled: () => void;
+  /** The ends that came since the last call. */
+  #next: Unwritten[] = [];
+  #backlog = 0;
+  #unwrittenCount = 0;
+  /** Whether the scheduler goes on, so that trying again makes sense. */
+  isOpen = true;
 
-  constructor(context: SchedulerContext, planner: Planner, options: EndedJobsOptions) {
+  /** `onSettled` is called when claims have ended, so that capacity may be free. */
+  constructor(context: SchedulerContext, claims: HeldClaims, onSettled: () => void) {
     this.#context = context;
-    this.#planner = planner;
-    this.#options = options;
+    this.#claims = claims;
+    this.#onSettled = onSettled;
   }
 
-  /** Does not wait: `job:finished` tells when the end is recorded. */
-  addAll(jobs: readonly EndedJob[]): void {
-    if (this.#isShared) void this.#try(jobs, this.#completeAll(jobs));
-    else
-      for (const job of jobs) {
-        void this.#completions.add(job);
-        void this.#closings.add(job);
-      }
+  /** How many claims are still to be ended: should the process die, their slots would run again. */
+  get backlog(): number {
+    return this.#backlog;
   }
 
-  get #isShared(): boolean {
-    return this.#context.store.isShared === true;
+  /** How many ends are not wholly written, including the ones that were given up. */
+  get unwrittenCount(): number {
+    return this.#unwrittenCount;
   }
 
-  /** One part of the ends of these jobs, whatever becomes of it. */
-  async #try(jobs: readonly EndedJob[], writing: Promise<void>): Promise<void> {
-    // What went wrong is told when a job is tried alone.
-    await writing.catch(() => {});
-    for (const job of jobs) {
-      if (--job.untriedParts > 0 && this.#isFollowed(job)) continue;
-      if (job.isCompleted && job.isRecorded) this.#finish(job);
-      else void this.#writeAlone(job);
+  add(end: ClaimEnd): void {
+    this.#backlog++;
+    this.#unwrittenCount++;
+    this.#next.push({ end, claim: undefined, error: undefined });
+    // Jobs that started together end together, each by a promise of its own.
+    if (this.#next.length === 1) void this.#writeNext();
+  }
+
+  async #writeNext(): Promise<void> {
+    const { clock, checkInterval } = this.#context;
+    await Promise.resolve();
+    let left = this.#next;
+    this.#next = [];
+    for (let tries = 1, triesLeft = TRIES_AFTER_STOP; ; tries++) {
+      left = await this.#write(left);
+      if (left.length === 0) return;
+      // A second try at once costs nothing, and most failures end there.
+      if (tries === 1) continue;
+      if (tries === 2) for (const unwritten of left) this.#report(unwritten);
+      if (!this.isOpen && --triesLeft <= 0) break;
+      await clock.sleep(checkInterval);
     }
-    this.#options.onFreed();
+    for (const unwritten of left) this.#abandon(unwritten);
   }
 
-  /** Whether the other part of its end is under way. */
-  #isFollowed(job: EndedJob): boolean {
-    if (!this.#isShared) return true;
-    if (!job.isCompleted || job.isRecorded) return false;
-    void this.#closings.add(job);
+  /** Returns what is still to be written. */
+  async #write(unwritten: readonly Unwritten[]): Promise<Unwritten[]> {
+    const finishes = unwritten.map((one) =>
+      one.end.finish(() => {
+        this.#settle(one, "ended");
+        this.#onSettled();
+      }),
+    );
+    let results: readonly FinishResult[] = [];
+    let failure: unknown;
+    try {
+      results = await this.#context.store.finishJobs(finishes);
+    } catch (error) {
+      failure = error;
+    }
+    const left: Unwritten[] = [];
+    for (let index = 0; index < unwritten.length; index++) {
+      const one = unwritten[index];
+      const token = finishes[index]?.claim.token;
+      if (one === undefined) continue;
+      const result = results[index] ?? { claim: "failed", record: "failed", error: failure };
+      if (!this.#isWritten(one, token, result)) left.push(one);
+    }
+    if (left.length < unwritten.length) this.#onSettled();
+    return left;
+  }
+
+  #isWritten(one: Unwritten, token: string | undefined, { claim, record, error }: FinishResult): boolean {
+    const { end } = one;
+    one.error = error;
+    if (error instanceof StateLockedError) return this.#abandon(one);
+    if (claim === "failed") return false;
+    // The job has continued under a newer claim, which is to be ended.
+    if (claim === "superseded" && token !== end.holder.claim.token) return false;
+    this.#settle(one, claim);
+    if (record === "failed") {
+      const isRefused = error instanceof StateError && error.code === "INVALID_STATE";
+      if (!isRefused) return false;
+      // A record that can never be written must not keep its schedule from going on.
+      reportTrouble(this.#context, end.holder.claim, "Could not record a job of", error);
+    }
+    this.#unwrittenCount--;
+    this.#claims.remove(end.holder);
+    end.close(one.claim ?? claim);
     return true;
   }
 
-  async #writeAlone(job: EndedJob): Promise<void> {
-    await this.#options.claims.settle(job.running, () => this.#writeRest(job));
-    this.#finish(job);
-    this.#options.onFreed();
+  /** Once for each end, as soon as its claim has ended. */
+  #settle(one: Unwritten, claim: EndedClaim): void {
+    if (one.claim !== undefined) return;
+    one.claim = claim;
+    this.#backlog--;
+    one.end.settle(claim);
   }
 
-  /** Each part is tried until it has worked, and then never again. */
-  async #writeRest(job: EndedJob): Promise<void> {
-    const completing = job.isCompleted ? undefined : this.#completeAll([job]);
-    if (this.#isShared) await completing;
-    const closing = job.isRecorded ? undefined : this.#options.records.closeAll([job]);
-    const results = await Promise.allSettled([completing, closing]);
-    for (const result of results) if (result.status === "rejected") throw result.reason;
+  /** The claim stays as it is: its lease ends, or the owner that took the store over ends it. */
+  #abandon({ end, claim, error }: Unwritten): true {
+    const { log } = this.#context;
+    log.error(`Gave up recording the end of a job of ${nameOf(end.holder.claim)}: ${messageOf(error)}`);
+    if (claim === undefined) {
+      this.#backlog--;
+      end.abandon();
+    }
+    this.#claims.remove(end.holder);
+    end.close(claim ?? "ended");
+    return true;
   }
 
-  #finish(job: EndedJob): void {
-    const { log, events } = this.#context;
-    const { record } = job;
-    this.#options.claims.remove(job.running);
-    // Also one whose end had to be given up.
-    this.#options.onCompleted(job.running);
-    log.debug?.(`Finished ${record.id} of ${nameOf(job.claim)}: ${record.status}`);
-    events.emit("job:finished", { job: record });
-  }
-
-  async #completeAll(jobs: readonly EndedJob[]): Promise<void> {
-    for (const job of jobs) job.running.isCompleting = true;
-    const ends = jobs.map((job) => new JobCompletion(job, this.#planner));
-    const areHeld = await this.#context.store.completeAll(ends).catch((error: unknown) => {
-      for (const job of jobs) job.running.isCompleting = false;
-      throw error;
-    });
-    const isShared = this.#isShared;
-    jobs.forEach((job, index) => {
-      if (isShared && areHeld[index] !== true) job.supersede();
-      else if (ends[index]?.isRecorded === true) job.running.isOpened = job.isRecorded = true;
-      job.isCompleted = true;
-      this.#options.onCompleted(job.running);
-    });
-    this.#options.onFreed();
-    ends.forEach((end, index) => this.#tell(end, areHeld[index] === true));
-  }
-
-  #tell(end: JobCompletion, isHeld: boolean): void {
-    const { claim, job } = end;
-    if (isHeld) this.#planner.tell(claim, end);
-    else
-      this.#context.log.warn(
-        `${job.running.id} of ${nameOf(claim)} lost its claim before it ended: its result changes nothing.`,
-      );
-    this.#tellOverlapped(job);
-  }
-
-  /** The next time of a cron schedule may have passed while its job ran. */
-  #tellOverlapped({ claim, running, finishedAt }: EndedJob): void {
-    if (running.schedule.type !== "cron") return;
-    const schedule = this.#context.roster.find(claim)?.schedule;
-    if (schedule?.type !== "cron") return;
-    const slot = nextCronRun(cronExpression(schedule), claim.claimedAt, schedule.timezone);
-    if (slot <= finishedAt) this.#planner.skip(claim, "already_running", slot);
-  }
-}
-
-/**
- * The end of a job's claim, decided on the state as it is when it is written, with its record if that was never opened.
- * Keeps only what is to be told of it.
- */
-class JobCompletion implements ClaimEnd, PlanNews {
-  readonly job: EndedJob;
-  readonly #planner: Planner;
-  plan: PlanNews["plan"] = undefined;
-  problem: PlanNews["problem"] = undefined;
-  /** Whether its record was written as well. */
-  isRecorded = false;
-
-  constructor(job: EndedJob, planner: Planner) {
-    this.job = job;
-    this.#planner = planner;
-  }
-
-  get claim(): EndedJob["claim"] {
-    return this.job.claim;
-  }
-
-  /** Made when it is asked for: thousands wait to be written, and each would keep its own. */
-  get change(): (state: ScheduleState) => ScheduleStatePatch {
-    return (state) => this.#conclude(state);
-  }
-
-  #conclude(state: ScheduleState): ScheduleStatePatch {
-    const { claim, running, finishedAt, outcome } = this.job;
-    const { patch, plan, problem } = concludeJob(this.#planner.input(claim, state), {
-      startedAt: running.startedAt,
-      completedAt: finishedAt,
-      error: outcome.error,
-      isCancelled: outcome.status === "cancelled",
-      isInterrupted: outcome.status === "interrupted",
-    });
-    this.plan = plan;
-    this.problem = problem;
-    return patch;
-  }
-
-  get record(): EndedJobRecord | undefined {
-    const { isOpened, opening } = this.job.running;
-    return isOpened === undefined && opening === undefined ? this.job.record : undefined;
-  }
-
-  noteRecorded(): void {
-    this.isRecorded = true;
+  #report({ end, error }: Unwritten): void {
+    reportTrouble(this.#context, end.holder.claim, "Could not record the end of a job of", error);
   }
 }

@@ -1,64 +1,48 @@
 /**
- * What becomes of claims: each is judged, started without being waited for, and handed on when its job has ended.
- * Nothing here decides when a slot is due, how a job does its work, or how its end is written (ended-jobs.ts).
+ * Turns claims into jobs: a claimed slot runs, or is dropped, or given back. A job is started without waiting for it.
+ * When a slot is due is the store's knowledge, how a job does its work is in execute-job.ts, its end in job-completer.ts.
  */
+import { nextTurn } from "../../clock.js";
+import type { JobResult } from "../../runner/result.js";
 import { ScheduleMap } from "../../state/schedule-map.js";
 import type { Claim, ScheduleKey } from "../../state/store.js";
 import type { RunResult } from "../agent.js";
-import type { ClaimKeeper } from "../claims/held-claims.js";
+import type { HeldClaims } from "../claims/held-claims.js";
+import { nameOf, reportTrouble, type SchedulerContext } from "../context.js";
 import { judgeClaim } from "../planning/due-slot.js";
-import { EndedJob } from "./ended-job.js";
-import { EndedJobs } from "./job-completer.js";
-import { JobRecords } from "./job-records.js";
-import { failureOf, outcomeOf, type RunOutcome } from "./run-record.js";
 import type { Planner } from "../planning/planner.js";
-import { isPromiseLike } from "../../runner/promise-like.js";
-import { RunningJob } from "./job.js";
-import { nameOf, type SchedulerContext } from "../context.js";
+import { type ClaimEnd, DroppedSlot, ReleasedSlot, SlotJobEnd } from "./claim-end.js";
+import { Job } from "./job.js";
+import { JobCompleter } from "./job-completer.js";
+import { failureOf, resultOf } from "./job-result.js";
 
 /** Runs a job to its end. Throwing is failing. */
-export type ExecuteJob = (job: RunningJob) => Promise<RunResult | void> | RunResult | void;
+export type ExecuteJob = (job: Job) => Promise<RunResult | void> | RunResult | void;
 
-interface JobEnd {
-  readonly job: RunningJob;
-  readonly outcome: RunOutcome;
-  /** On the monotonic clock. */
-  readonly finishedMs: number;
+export interface JobStarterOptions {
+  readonly execute: ExecuteJob;
+  readonly claims: HeldClaims;
+  /** Called when capacity may have become free. */
+  readonly onFreed: () => void;
 }
 
-export class JobDesk {
+export class JobStarter {
   readonly #context: SchedulerContext;
   readonly #planner: Planner;
   readonly #execute: ExecuteJob;
-  /** The latest job of each schedule, until its end has been recorded. */
-  readonly #running = new ScheduleMap<RunningJob>();
-  readonly #claims: ClaimKeeper;
-  readonly #records: JobRecords;
-  readonly #ended: EndedJobs;
-  readonly #onFreed: () => void;
-  #startCount = 0;
+  readonly #claims: HeldClaims;
+  readonly completer: JobCompleter;
+  /** The latest job of each schedule, until its claim has ended. */
+  readonly #jobs = new ScheduleMap<Job>();
   #size = 0;
-  #unrecordedCount = 0;
-  #unsettledCount = 0;
+  #startCount = 0;
 
-  /** `onFreed` hears when capacity may have become free. */
-  constructor(
-    context: SchedulerContext,
-    planner: Planner,
-    { execute, claims, onFreed }: { execute: ExecuteJob; claims: ClaimKeeper; onFreed: () => void },
-  ) {
+  constructor(context: SchedulerContext, planner: Planner, { execute, claims, onFreed }: JobStarterOptions) {
     this.#context = context;
     this.#planner = planner;
     this.#execute = execute;
     this.#claims = claims;
-    this.#records = new JobRecords(context);
-    this.#ended = new EndedJobs(context, planner, {
-      claims,
-      records: this.#records,
-      onCompleted: (job) => this.#forget(job),
-      onFreed,
-    });
-    this.#onFreed = onFreed;
+    this.completer = new JobCompleter(context, claims, onFreed);
   }
 
   /** How many jobs were ever started. */
@@ -66,74 +50,17 @@ export class JobDesk {
     return this.#startCount;
   }
 
+  /** How many jobs hold a claim. */
   get size(): number {
     return this.#size;
   }
 
-  /** How many have ended whose end is still to be recorded, or could not be. */
-  get unrecordedCount(): number {
-    return this.#unrecordedCount;
-  }
-
-  /** How many have ended whose claim is still held: should the process die, they would run again. */
-  get unsettledCount(): number {
-    return this.#unsettledCount;
-  }
-
   countOf(agent: string): number {
-    return this.#running.countOf(agent);
+    return this.#jobs.countOf(agent);
   }
 
   isRunning(key: ScheduleKey): boolean {
-    return this.#running.get(key) !== undefined;
-  }
-
-  /**
-   * Starts what is to be run of these claims, which the store was asked for at `askedMs` on the monotonic clock, for as
-   * long as `mayStart`: a job of them may be what stops the scheduler.
-   * The jobs come first: what is to be written about them can wait, also about those that end at once.
-   */
-  start(claims: readonly Claim[], askedMs: number, mayStart: () => boolean): RunningJob[] {
-    const { clock, roster } = this.#context;
-    const started: RunningJob[] = [];
-    const ends: JobEnd[] = [];
-    let nowMs = clock.monotonic();
-    for (const claim of claims) {
-      const running = this.#running.get(claim);
-      if (running?.isCompleting === false && running.mayGoOnUnder(claim)) {
-        this.#goOnUnder(running, claim, askedMs);
-        continue;
-      }
-      const entry = mayStart() ? roster.find(claim) : undefined;
-      if (entry === undefined) {
-        void this.#giveBack(claim, askedMs);
-        continue;
-      }
-      const verdict = judgeClaim(claim, entry.schedule);
-      if (verdict.action !== "run") {
-        void this.#drop(claim, askedMs, verdict.action === "miss" ? verdict : undefined);
-        continue;
-      }
-      const job = new RunningJob(claim, entry, verdict.source ?? null, nowMs);
-      this.#admit(job, askedMs);
-      started.push(job);
-      const outcome = this.#run(job);
-      // The end of this one, if it has ended, and the start of the next.
-      nowMs = clock.monotonic();
-      if (outcome !== undefined) ends.push({ job, outcome, finishedMs: nowMs });
-    }
-    this.#end(ends);
-    this.#tellStarted(started);
-    return started;
-  }
-
-  /** A store that hung let the lease of a job end that is still running: it has a new claim now, and no second job. */
-  #goOnUnder(running: RunningJob, claim: Claim, askedMs: number): void {
-    this.#context.log.warn(
-      `${running.id} of ${nameOf(claim)} was not renewed in time: it goes on under another claim.`,
-    );
-    running.claim = claim;
-    running.heldMs = askedMs;
+    return this.#jobs.get(key) !== undefined;
   }
 
   has(jobId: string): boolean {
@@ -142,30 +69,60 @@ export class JobDesk {
 
   /** Tells a job to end; `false` when there is none with this id. */
   cancel(jobId: string, reason: string): boolean {
-    const running = this.#find(jobId);
-    running?.abort(reason);
-    return running !== undefined;
-  }
-
-  #find(jobId: string): RunningJob | undefined {
-    for (const running of this.#running.values()) if (running.id === jobId) return running;
-    return undefined;
+    const job = this.#find(jobId);
+    job?.stop("cancelled", reason);
+    return job !== undefined;
   }
 
   cancelAll(reason: string): void {
-    for (const running of this.#running.values()) running.abort(reason);
+    for (const job of this.#jobs.values()) job.stop("cancelled", reason);
   }
 
-  #admit(job: RunningJob, askedMs: number): void {
+  /**
+   * Starts the jobs of `claims`, as long as `mayStart`: a job may stop the scheduler. All start before anything is
+   * written about them. `askedMs`: when the store was asked for the claims, on the monotonic clock.
+   */
+  start(claims: readonly Claim[], askedMs: number, mayStart: () => boolean): Job[] {
+    const started: Job[] = [];
+    for (const claim of claims) {
+      if (this.#continues(claim, askedMs)) continue;
+      const entry = mayStart() ? this.#context.roster.find(claim) : undefined;
+      if (entry === undefined) {
+        this.#endUnused(new ReleasedSlot(claim), askedMs);
+        continue;
+      }
+      const verdict = judgeClaim(claim, entry.schedule);
+      if (verdict.action === "run") {
+        const job = new Job(claim, entry, verdict.source ?? null, this.#context.clock.monotonic());
+        this.#claims.add(job, askedMs);
+        this.#jobs.set(claim, job);
+        this.#size++;
+        this.#startCount++;
+        started.push(job);
+        void this.#run(job);
+      } else {
+        const missed = verdict.action === "miss" ? { ...verdict, slot: claim.slot } : undefined;
+        this.#endUnused(new DroppedSlot(claim, missed, this.#planner), askedMs);
+      }
+    }
+    if (started.length > 0) this.#tellStarted(started);
+    return started;
+  }
+
+  /** Whether a job of the schedule that is still running goes on under this claim, instead of a second one. */
+  #continues(claim: Claim, askedMs: number): boolean {
+    const job = this.#jobs.get(claim);
+    if (job?.continueUnder(claim) !== true) return false;
+    this.#context.log.warn(
+      `The claim of ${job.id} of ${nameOf(claim)} was not renewed in time: the job continues under a newer claim.`,
+    );
     this.#claims.add(job, askedMs);
-    this.#running.set(job.claim, job);
-    this.#size++;
-    this.#startCount++;
+    return true;
   }
 
-  #tellStarted(started: readonly RunningJob[]): void {
+  #tellStarted(started: readonly Job[]): void {
     const { events, log } = this.#context;
-    void this.#records.openAll(started);
+    void this.#recordStarts(started);
     if (log.debug === undefined && !events.isHeard("job:started")) return;
     for (const { job, claim } of started) {
       log.debug?.(`Started ${job.id} of ${nameOf(claim)}`);
@@ -173,73 +130,47 @@ export class JobDesk {
     }
   }
 
-  /** Its outcome, if it has ended at once: that costs no promise. */
-  #run(job: RunningJob): RunOutcome | undefined {
+  /** A job that ends at once is recorded by its end alone. */
+  async #recordStarts(started: readonly Job[]): Promise<void> {
+    await nextTurn();
+    const running = started.filter(({ isRunning }) => isRunning);
+    if (running.length === 0) return;
     try {
-      const result = this.#execute(job);
-      if (!isPromiseLike(result)) return this.#outcomeOf(job, result);
-      void this.#runOn(job, result);
-      return undefined;
+      await this.#context.store.startJobs(running.map(({ job }) => job));
     } catch (error) {
-      return failureOf(error, job.isAborted);
+      for (const { claim } of running)
+        reportTrouble(this.#context, claim, "Could not record the start of a job of", error);
     }
   }
 
-  async #runOn(job: RunningJob, result: PromiseLike<RunResult | void>): Promise<void> {
-    let outcome: RunOutcome;
+  async #run(job: Job): Promise<void> {
+    let result: JobResult;
     try {
-      outcome = this.#outcomeOf(job, await result);
+      const returned = await this.#execute(job);
+      if (returned?.skipReason !== undefined)
+        this.#planner.skip(job.claim, returned.skipReason, job.claim.slot);
+      result = resultOf(returned);
     } catch (error) {
-      outcome = failureOf(error, job.isAborted);
+      result = failureOf(error, job.isStopped);
     }
-    this.#end([{ job, outcome, finishedMs: this.#context.clock.monotonic() }]);
+    const { clock } = this.#context;
+    const ending = job.end(result, clock.now(), clock.monotonic());
+    this.completer.add(new SlotJobEnd(job, ending, this.#planner, this.#context, () => this.#forget(job)));
   }
 
-  /** The job has come to its end, which may still say that it failed. */
-  #outcomeOf({ claim }: RunningJob, result: RunResult | void): RunOutcome {
-    if (result?.skipReason !== undefined) this.#planner.skip(claim, result.skipReason, claim.slot);
-    return outcomeOf(result);
-  }
-
-  #end(ends: readonly JobEnd[]): void {
-    if (ends.length === 0) return;
-    const finishedAt = this.#context.clock.now();
-    this.#unrecordedCount += ends.length;
-    this.#unsettledCount += ends.length;
-    this.#ended.addAll(
-      ends.map(({ job, outcome, finishedMs }) => new EndedJob(job, outcome, finishedAt, finishedMs)),
-    );
-  }
-
-  #forget(running: RunningJob): void {
-    // Nobody holds its claim any more: both parts of its end were written, or given up.
-    if (running.place < 0 && running.isCompleting && running.isRecorded) this.#unrecordedCount--;
-    if (running.isGone) return;
-    running.isGone = true;
+  #forget(job: Job): void {
     this.#size--;
-    this.#unsettledCount--;
-    // The next one may have started already.
-    if (this.#running.get(running.claim) === running) this.#running.delete(running.claim);
+    // The next job of the schedule may have started already.
+    if (this.#jobs.get(job.claim) === job) this.#jobs.delete(job.claim);
   }
 
-  /** A claim that came too late to be started leaves its slot due. */
-  #giveBack(claim: Claim, askedMs: number): Promise<void> {
-    return this.#settle(claim, askedMs, () => this.#context.store.release(claim));
+  #endUnused(end: ClaimEnd, askedMs: number): void {
+    this.#claims.add(end.holder, askedMs);
+    this.completer.add(end);
   }
 
-  #drop(
-    claim: Claim,
-    askedMs: number,
-    miss: { readonly lateMs: number; readonly graceMs: number } | undefined,
-  ): Promise<void> {
-    const missed = miss === undefined ? undefined : { ...miss, slot: claim.slot };
-    return this.#settle(claim, askedMs, () => this.#planner.dropClaimed(claim, missed));
-  }
-
-  async #settle(claim: Claim, askedMs: number, write: () => Promise<unknown>): Promise<void> {
-    const holder = { claim, place: -1, heldMs: askedMs };
-    this.#claims.add(holder, askedMs);
-    await this.#claims.settle(holder, write);
-    this.#onFreed();
+  #find(jobId: string): Job | undefined {
+    for (const job of this.#jobs.values()) if (job.id === jobId) return job;
+    return undefined;
   }
 }

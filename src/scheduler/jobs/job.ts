@@ -1,79 +1,89 @@
-/** A job that has been started and not yet recorded as ended. As little as possible is made of it before it runs. */
-import type { JobRequest } from "../../runner/running-job.js";
+/**
+ * A job of this scheduler, from its start until its end is written: its claim, its phase, and how it ended.
+ * How it does its work is decided in execute-job.ts, how its end is written in job-completer.ts.
+ */
+import type { JobResult } from "../../runner/result.js";
 import type { EndedJobRecord, JobRecord } from "../../state/job-log/job-log.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import type { Claim } from "../../state/store.js";
 import type { Agent, AgentSchedule } from "../agent.js";
 import type { ClaimHolder } from "../claims/held-claims.js";
 import type { RosterEntry } from "../roster.js";
-import { endRecord, type RunOutcome, startRecord } from "./run-record.js";
+import { endRecord, interruptedResult, startRecord } from "./job-result.js";
 
-/** What a host is told that runs the job itself. */
-export interface TriggerInfo {
-  readonly agent: Agent;
-  readonly scheduleName: string;
-  readonly schedule: AgentSchedule;
-  /** The state of the schedule as the job found it. */
-  readonly scheduleState: ScheduleState;
-  /** The job's record as it stands at its start: its id, why and for when it runs, which attempt it is. */
-  readonly job: JobRecord;
-  /** Fires when the job is cancelled, or the scheduler no longer waits for it. */
-  readonly signal: AbortSignal;
+/**
+ * `running`; `stopping`: it was told to end, and has not yet; `ended`: its end is still to be written; `settled`: the
+ * store has ended its claim; `abandoned`: writing its end was given up.
+ */
+export type JobPhase = "running" | "stopping" | "ended" | "settled" | "abandoned";
+
+/** The phases that may follow each phase. */
+export const NEXT_PHASES: Readonly<Record<JobPhase, readonly JobPhase[]>> = {
+  running: ["stopping", "ended"],
+  stopping: ["ended"],
+  ended: ["settled", "abandoned"],
+  settled: [],
+  abandoned: [],
+};
+
+/** `cancelled`: by a caller, or a stop. `superseded`: its slot was claimed again. `unrenewed`: its claim may soon expire. */
+export type JobStopCause = "cancelled" | "superseded" | "unrenewed";
+
+/** What a job ended with, and when. */
+export interface JobEnding {
+  readonly result: JobResult;
+  readonly finishedAt: Date;
+  readonly record: EndedJobRecord;
 }
 
-export class RunningJob implements TriggerInfo, JobRequest, ClaimHolder {
-  /** What it runs under: another than it was started with, when that was not renewed in time. */
-  claim: Claim;
-  place = -1;
-  heldMs: number = -Infinity;
-  /** On the monotonic clock. */
-  readonly startedMs: number;
-  /** While its start is being recorded. */
-  opening: Promise<void> | undefined = undefined;
-  /** Whether the log has its start: `false` when it never will, `undefined` while that is still to be tried. */
-  isOpened: boolean | undefined = undefined;
-  /** Whether only its result is still to be recorded. */
-  hasEnded = false;
-  /** Whether its claim is being ended, which makes room for the next one. */
-  isCompleting = false;
-  /** Whether the log has its end. */
-  isRecorded = false;
-  /** Whether its place has been given to others. */
-  isGone = false;
-  /** Why it was told to end, when that was because its claim could not be renewed. */
-  cutOffBy: string | undefined = undefined;
+export class Job implements ClaimHolder {
   readonly agent: Agent;
   readonly schedule: AgentSchedule;
-  readonly #startedUnder: Claim;
-  /** Why it was started. */
+  /** On the monotonic clock. */
+  readonly startedMs: number;
+  /** The claim it was started under, which names the job and its slot. */
+  readonly #first: Claim;
   readonly #source: JobRecord["source"];
-  #job: JobRecord | undefined = undefined;
+  #claim: Claim;
+  #phase: JobPhase = "running";
+  #stopReason: { readonly cause: JobStopCause; readonly reason: string } | undefined = undefined;
+  #isSuperseded = false;
+  #record: JobRecord | undefined = undefined;
   #controller: AbortController | undefined = undefined;
-  #isLost = false;
 
   constructor(claim: Claim, entry: RosterEntry, source: JobRecord["source"], startedMs: number) {
-    this.claim = claim;
+    this.#first = claim;
+    this.#claim = claim;
     this.agent = entry.agent;
     this.schedule = entry.schedule;
-    this.startedMs = startedMs;
-    this.#startedUnder = claim;
     this.#source = source;
+    this.startedMs = startedMs;
   }
 
   get id(): string {
-    return this.#startedUnder.jobId;
+    return this.#first.jobId;
+  }
+
+  get phase(): JobPhase {
+    return this.#phase;
+  }
+
+  /** The claim it runs under. */
+  get claim(): Claim {
+    return this.#claim;
   }
 
   get startedAt(): Date {
-    return this.#startedUnder.claimedAt;
+    return this.#first.claimedAt;
   }
 
   get scheduleName(): string {
-    return this.claim.schedule;
+    return this.#first.schedule;
   }
 
+  /** The state of the schedule as the job found it. */
   get scheduleState(): ScheduleState {
-    return this.#startedUnder.state;
+    return this.#first.state;
   }
 
   get attempt(): number {
@@ -84,55 +94,112 @@ export class RunningJob implements TriggerInfo, JobRequest, ClaimHolder {
     return this.schedule.timeout;
   }
 
-  /** Made when it is first asked for: all jobs of a burst are started before anything is written of them. */
+  /** Its record as it is at its start. */
   get job(): JobRecord {
-    this.#job ??= this.#start();
-    return this.#job;
+    this.#record ??= startRecord(this.#first, this.schedule, this.#source);
+    return this.#record;
   }
 
-  /** Its record once it has ended. That of its start is not kept for it: of most jobs nobody asks for that. */
-  recordAt(finishedAt: Date, durationMs: number, outcome: RunOutcome): EndedJobRecord {
-    return endRecord(this.#job ?? this.#start(), outcome, finishedAt, durationMs);
-  }
-
-  #start(): JobRecord {
-    return startRecord(this.#startedUnder, this.schedule, this.#source);
-  }
-
-  /** Made when it is first asked for: most jobs of a herd never look at it. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     return this.#controller.signal;
   }
 
-  /** One that has ended takes no other slot than its own: that of a later one is to be run. */
-  mayGoOnUnder({ slot }: Claim): boolean {
-    if (this.#isLost) return false;
-    return !this.hasEnded || slot.getTime() === this.claim.slot.getTime();
+  /** Whether it has not ended. */
+  get isRunning(): boolean {
+    return this.#phase === "running" || this.#phase === "stopping";
   }
 
-  get isAborted(): boolean {
+  get isStopped(): boolean {
     return this.#controller?.signal.aborted === true;
   }
 
-  /** Another has its slot: from then on it runs for nobody, and under no other claim. */
-  lose(reason: string): void {
-    // Where it has ended, it was its end that took the claim away.
-    if (this.hasEnded) return;
-    this.#isLost = true;
-    this.abort(reason);
-  }
-
-  /** `false` when it has ended, or was told to before: that is how it ends then. */
-  letGo(reason: string): boolean {
-    if (this.hasEnded || this.isAborted) return false;
-    this.cutOffBy = reason;
-    this.abort(reason);
+  /** Tells the job to end. `false` when it has ended, or was told before. */
+  stop(cause: JobStopCause, reason: string): boolean {
+    if (!this.isRunning) return false;
+    // Also when it was told to stop before: it must not continue under a newer claim.
+    if (cause === "superseded") this.#isSuperseded = true;
+    if (this.#phase === "stopping") return false;
+    this.#enter("stopping");
+    this.#stopReason = { cause, reason };
+    this.#controller ??= new AbortController();
+    this.#controller.abort(new DOMException(reason, "AbortError"));
     return true;
   }
 
-  abort(reason: string): void {
-    this.#controller ??= new AbortController();
-    this.#controller.abort(new DOMException(reason, "AbortError"));
+  /** `finishedMs` on the monotonic clock. */
+  end(returned: JobResult, finishedAt: Date, finishedMs: number): JobEnding {
+    this.#enter("ended");
+    const { cause, reason = "" } = this.#stopReason ?? {};
+    const result = cause === "unrenewed" ? interruptedResult(returned, reason) : returned;
+    const record = endRecord(this.job, result, finishedAt, finishedMs - this.startedMs);
+    return { result, finishedAt, record };
   }
+
+  /** The store has ended its claim. */
+  settle(): void {
+    this.#enter("settled");
+  }
+
+  /** Writing its end was given up. */
+  abandon(): void {
+    this.#enter("abandoned");
+  }
+
+  /**
+   * Continues under a newer claim, when the store was out of reach for so long that the schedule was claimed again.
+   * `false` when `claim` needs a new job: this one was superseded, its claim has ended, or the slot is a later one.
+   */
+  continueUnder(claim: Claim): boolean {
+    const isSameSlot = claim.slot.getTime() === this.#claim.slot.getTime();
+    const mayContinue = this.isRunning ? !this.#isSuperseded : this.#phase === "ended" && isSameSlot;
+    if (mayContinue) this.#claim = claim;
+    return mayContinue;
+  }
+
+  #enter(phase: JobPhase): void {
+    if (!NEXT_PHASES[this.#phase].includes(phase))
+      throw new Error(`A job that is ${this.#phase} cannot become ${phase}: ${this.id}`);
+    this.#phase = phase;
+  }
+}
+
+/** What a host that runs the jobs itself learns of one. */
+export interface TriggerInfo {
+  readonly agent: Agent;
+  /** The schedule's name. */
+  readonly schedule: string;
+  /** The same as `schedule`. */
+  readonly scheduleName: string;
+  /** How the schedule is defined. */
+  readonly definition: AgentSchedule;
+  /** The state of the schedule as the job found it. */
+  readonly scheduleState: ScheduleState;
+  readonly jobId: string;
+  /** The job's record as it is at its start: why and for when it runs, which attempt it is. */
+  readonly job: JobRecord;
+  /** Fires when the job is cancelled, or the scheduler no longer waits for it. */
+  readonly signal: AbortSignal;
+}
+
+/** A frozen copy: the host cannot change the scheduler's own job through it. */
+export function triggerInfo({
+  id,
+  agent,
+  schedule,
+  scheduleName,
+  scheduleState,
+  job,
+  signal,
+}: Job): TriggerInfo {
+  return Object.freeze({
+    agent,
+    schedule: scheduleName,
+    scheduleName,
+    definition: schedule,
+    scheduleState: Object.freeze({ ...scheduleState }),
+    jobId: id,
+    job: Object.freeze({ ...job }),
+    signal,
+  });
 }

@@ -1,6 +1,6 @@
 /**
  * Runs a schedule once without a scheduler: it marks the state, runs the job, and plans the next run.
- * What happens in between is the same as in a scheduler (schedule-run.ts).
+ * What happens in between is the same as in a scheduler (work-item-run.ts).
  */
 import { type Clock, systemClock } from "../../clock.js";
 import { messageOf } from "../../errors.js";
@@ -12,10 +12,10 @@ import { FileStore } from "../../state/file/file-store.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import { WorkSourceManager } from "../../work-sources/manager.js";
 import type { Agent, AgentSchedule, RunResult } from "../agent.js";
-import { concludeJob } from "../planning/state-after-job.js";
+import { stateAfterJob } from "../planning/state-after-job.js";
 import type { JobExecution } from "./execute-job.js";
-import { performRun } from "./schedule-run.js";
-import type { WorkSources } from "./work-item-run.js";
+import { resultOf } from "./job-result.js";
+import { runSlot, type WorkSources } from "./work-item-run.js";
 import { nameOf } from "../context.js";
 
 export interface RunScheduleOptions {
@@ -61,7 +61,7 @@ export async function runSchedule(options: RunScheduleOptions): Promise<RunResul
     logger.info(`Running ${nameOf(key)}`);
     const known = options.scheduleState ?? (await store.read(key));
     await store.update(key, { status: "running", last_run_at: startedAt.toISOString() });
-    const result = await resultOf(options, (known.failure_count ?? 0) + 1, { store, logger, clock });
+    const result = await runJob(options, (known.failure_count ?? 0) + 1, { store, logger, clock });
     await store.update(key, (state) => stateAfter(result, { state, schedule, startedAt, now: clock.now() }));
     logger.info(`Completed ${nameOf(key)}: ${result.success ? "success" : "failed"}`);
     return { processedWorkItem: false, ...result };
@@ -70,7 +70,7 @@ export async function runSchedule(options: RunScheduleOptions): Promise<RunResul
   }
 }
 
-async function resultOf(
+async function runJob(
   options: RunScheduleOptions,
   attempt: number,
   { store, logger, clock }: Surroundings,
@@ -83,25 +83,28 @@ async function resultOf(
     canceller.signal,
     ...(options.signal === undefined ? [] : [options.signal]),
   ]);
-  const abort = (reason: string): void => canceller.abort(new DOMException(reason, "AbortError"));
+  const stop = (_: "cancelled", reason: string): void =>
+    canceller.abort(new DOMException(reason, "AbortError"));
   try {
-    return await performRun(
-      { agent, scheduleName, schedule, signal, abort },
-      { sources, clock, logger },
-      (_, prompt, workItem) =>
-        jobExecutor.execute({
-          agent,
-          prompt,
-          store,
-          triggerType: schedule.type,
-          schedule: scheduleName,
-          attempt,
-          workItem,
-          workItemId: workItem?.id,
-          workItemTitle: workItem?.title,
-          timeout: schedule.timeout,
-          signal,
-        }),
+    return (
+      (await runSlot(
+        { agent, scheduleName, schedule, signal, stop },
+        { sources, clock, logger },
+        (_, prompt, workItem) =>
+          jobExecutor.execute({
+            agent,
+            prompt,
+            store,
+            triggerType: schedule.type,
+            schedule: scheduleName,
+            attempt,
+            workItem,
+            workItemId: workItem?.id,
+            workItemTitle: workItem?.title,
+            timeout: schedule.timeout,
+            signal,
+          }),
+      )) ?? { success: true }
     );
   } catch (error) {
     return { success: false, status: signal.aborted ? "cancelled" : "failed", error: messageOf(error) };
@@ -109,18 +112,11 @@ async function resultOf(
 }
 
 function stateAfter(
-  { success, status, error = "the job failed" }: RunResult,
+  returned: RunResult,
   about: { state: ScheduleState; schedule: AgentSchedule; startedAt: Date; now: Date },
 ): ScheduleStatePatch {
   const { state, schedule, startedAt, now } = about;
-  const { patch } = concludeJob(
-    { now, schedule, state, random: systemRandom },
-    {
-      startedAt,
-      completedAt: now,
-      error: success ? undefined : error,
-      isCancelled: status === "cancelled",
-    },
-  );
+  const run = { result: resultOf(returned), startedAt, finishedAt: now };
+  const { patch } = stateAfterJob({ now, schedule, state, random: systemRandom }, run);
   return { ...patch, status: state.status === "disabled" ? "disabled" : "idle" };
 }

@@ -1,15 +1,16 @@
 /**
- * A run on a work item: taken from its source, kept while the job runs, and told there what came of it.
- * A source that cannot be told fails no job; an item whose run broke goes back, for anybody to take.
+ * A run on a work item: claimed from its source, renewed while the job runs, and reported when it has ended.
+ * A report that fails does not fail the job; an item whose run broke is released.
  */
 import { type Clock, wakeAfter } from "../../clock.js";
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import type { WorkItem, WorkOutcome } from "../../work-sources/work-source.js";
-import type { Agent, ExecutorResult, RunResult } from "../agent.js";
+import type { Agent, AgentSchedule, ExecutorResult, RunResult } from "../agent.js";
 import { nameOf } from "../context.js";
+import { buildSchedulePrompt } from "./prompt.js";
 
-/** Where work comes from: a WorkSourceManager, or whatever a host puts in its place. */
+/** Where work comes from: a WorkSourceManager, or the host's own. */
 export interface WorkSources {
   getNextWorkItem(
     agent: Agent,
@@ -17,18 +18,18 @@ export interface WorkSources {
   ): Promise<NextItem>;
   /** `false` when the item was no longer held. */
   reportOutcome(id: string, outcome: WorkOutcome, holder: ItemHolder): Promise<unknown>;
-  /** Gives an item back whose run broke; `false` when it was no longer held. */
+  /** Releases an item whose run broke; `false` when it was no longer held. */
   releaseWorkItem?(
     id: string,
     options: ItemHolder & { readonly reason: string; readonly addComment?: boolean | undefined },
   ): Promise<unknown>;
-  /** Keeps an item from being taken by others; `false` when it was. */
+  /** Renews the claim on an item; `false` when it was lost. */
   renewWorkItem?(id: string, holder: ItemHolder): Promise<boolean>;
 }
 
 export interface NextItem {
   readonly item: WorkItem | null | undefined;
-  /** There was work, but others were faster. */
+  /** There was work, but every item was claimed elsewhere first. */
   readonly isLost?: boolean | undefined;
   /** Names the claim on the item. */
   readonly claim?: string | undefined;
@@ -44,9 +45,10 @@ export interface ItemHolder {
 export interface WorkRun {
   readonly agent: Agent;
   readonly scheduleName: string;
+  readonly schedule: AgentSchedule;
   readonly signal: AbortSignal;
   /** Tells the job to end. */
-  abort(reason: string): void;
+  stop(cause: "cancelled", reason: string): unknown;
 }
 
 export interface WorkParts {
@@ -63,8 +65,28 @@ export const NO_WORK: RunResult = {
   processedWorkItem: false,
 };
 
-/** Throws what `execute` throws, after the item was given back. */
-export async function runOnWork(
+/** Runs a job in whatever way; throwing is failing, returning nothing is success. */
+export type RunJob<Run> = (
+  run: Run,
+  prompt: string,
+  workItem: WorkItem | undefined,
+) => Promise<ExecutorResult | undefined> | ExecutorResult | undefined;
+
+/** Runs a schedule's job with its prompt, on a work item where the schedule has a work source. */
+export function runSlot<Run extends WorkRun>(
+  run: Run,
+  parts: WorkParts,
+  execute: RunJob<Run>,
+): Promise<RunResult | undefined> | RunResult | undefined {
+  const { schedule } = run;
+  if (schedule.work_source === undefined) return execute(run, buildSchedulePrompt(schedule), undefined);
+  return runOnWork(run, schedule.work_source, parts, (item) =>
+    execute(run, buildSchedulePrompt(schedule, item), item),
+  );
+}
+
+/** Throws what `execute` throws, after releasing the item. */
+async function runOnWork(
   run: WorkRun,
   workSource: unknown,
   { sources, clock, logger }: WorkParts,
@@ -75,12 +97,12 @@ export async function runOnWork(
   const next = await sources.getNextWorkItem(agent, { workSource, signal });
   const { item, claim } = next;
   if (item === null || item === undefined) {
-    if (next.isLost === true) logger.warn(`There was work for ${name}, but others were faster to claim it.`);
+    if (next.isLost === true) logger.warn(`There was work for ${name}, but it was claimed elsewhere first.`);
     return NO_WORK;
   }
   const holder: ItemHolder = { agent, claim };
   logger.info(`Claimed ${item.id} for ${name}: ${item.title}`);
-  const notHeld = `${item.id} is no longer held by ${name}: what came of it is not told to its source.`;
+  const notHeld = `${item.id} is no longer held by ${name}: its outcome is not reported to its source.`;
   const giveBack = async (reason: string): Promise<void> => {
     try {
       const isHeld = await sources.releaseWorkItem?.(item.id, { ...holder, reason });
@@ -94,7 +116,8 @@ export async function runOnWork(
     sources,
     clock,
     logger,
-    onLost: () => run.abort(`${item.id} was not renewed in time: another may have taken it`),
+    onLost: () =>
+      run.stop("cancelled", `${item.id} was not renewed in time, and may have been claimed again`),
   });
   let result: ExecutorResult;
   try {
@@ -124,7 +147,7 @@ function outcomeOf({ success, summary = "Job completed", error }: ExecutorResult
 
 const nothing = (): void => {};
 
-/** Renews the claim on an item until it is called off, or lost. */
+/** Renews the claim on an item until the returned function is called, or the claim is lost. */
 function keepRenewing(
   { id }: WorkItem,
   { renewEveryMs }: NextItem,
@@ -138,7 +161,7 @@ function keepRenewing(
     try {
       const isHeld = await sources.renewWorkItem?.(id, holder);
       if (isHeld === false && !isOver) {
-        logger.warn(`${id} was not renewed in time: another may have taken it, so the job is told to end.`);
+        logger.warn(`${id} was not renewed in time and may have been claimed again: its job is cancelled.`);
         onLost();
         return;
       }

@@ -1,31 +1,31 @@
-/** The passes of a scheduler: how many there were, what became of the last, and who is told of it. */
+/** How many passes there were, what became of the last, and the report of it. */
 import { messageOf } from "../../errors.js";
 import { StateLockedError } from "../../state/errors.js";
-import type { Checker } from "./pass.js";
 import { reportError, type SchedulerContext } from "../context.js";
+import type { Pass } from "./pass.js";
 
 export interface PassListeners {
-  /** Called after each pass, if anybody wants to know. May throw or reject. */
+  /** Called after each pass. May throw or reject. */
   readonly onPassed: (() => unknown) | undefined;
-  /** Called when another scheduler owns the state: whatever is done from then on would count for nothing. */
+  /** Called when a different scheduler has taken the state over, so that no write from here counts. */
   readonly onTakenOver: () => void;
 }
 
-/** More say nothing new, and would be kept for as long as no pass gets through. */
+/** More messages would say nothing new, and are kept for as long as no pass gets through. */
 const MOST_TROUBLES = 10;
 
-export class Passes {
+export class PassLog {
   readonly #context: SchedulerContext;
-  readonly #checker: Checker;
+  readonly #pass: Pass;
   readonly #listeners: PassListeners;
   #count = 0;
   #lastAt: Date | undefined;
-  /** What has made one fail since the last that did not. */
+  /** Why passes have failed since the last that did not. */
   readonly #troubles = new Set<string>();
 
-  constructor(context: SchedulerContext, checker: Checker, listeners: PassListeners) {
+  constructor(context: SchedulerContext, pass: Pass, listeners: PassListeners) {
     this.#context = context;
-    this.#checker = checker;
+    this.#pass = pass;
     this.#listeners = listeners;
   }
 
@@ -33,7 +33,7 @@ export class Passes {
     return this.#count;
   }
 
-  /** When the last one began. */
+  /** When the last pass began. */
   get lastAt(): Date | undefined {
     return this.#lastAt;
   }
@@ -45,50 +45,32 @@ export class Passes {
     this.#troubles.clear();
   }
 
-  /** Answers how many milliseconds may pass before the next; at once, when there was nothing to wait for. Does not throw. */
-  run(): number | Promise<number> {
+  /** Runs a pass. Returns how many milliseconds may go by before the next; does not reject. */
+  async run(): Promise<number> {
     this.#count++;
     this.#lastAt = this.#context.clock.now();
+    let sleepMs = this.#context.checkInterval;
     try {
-      const restMs = this.#checker.glance();
-      return restMs === undefined ? this.#check() : this.#pass(restMs);
+      sleepMs = await this.#pass.run();
+      this.#troubles.clear();
     } catch (error) {
-      return this.#fail(error);
+      this.#fail(error);
     }
+    if (this.#listeners.onPassed !== undefined) void this.#tell(this.#listeners.onPassed);
+    return sleepMs;
   }
 
-  async #check(): Promise<number> {
-    try {
-      return this.#pass(await this.#checker.check());
-    } catch (error) {
-      return this.#fail(error);
-    }
-  }
-
-  #pass(restMs: number): number {
-    this.#troubles.clear();
-    this.#tell();
-    return restMs;
-  }
-
-  /** A pass that fails as one before did is no news, also when others failed otherwise in between. */
-  #fail(error: unknown): number {
+  /** Reports a failure once, until a pass gets through. */
+  #fail(error: unknown): void {
     const message = messageOf(error);
     if (!this.#troubles.has(message) && this.#troubles.size < MOST_TROUBLES) {
       this.#troubles.add(message);
       reportError(this.#context, "Error during schedule check", error);
     }
     if (error instanceof StateLockedError) this.#listeners.onTakenOver();
-    this.#tell();
-    return this.#context.checkInterval;
   }
 
-  #tell(): void {
-    const { onPassed } = this.#listeners;
-    if (onPassed !== undefined) void this.#tellOne(onPassed);
-  }
-
-  async #tellOne(onPassed: () => unknown): Promise<void> {
+  async #tell(onPassed: () => unknown): Promise<void> {
     try {
       await onPassed();
     } catch (error) {

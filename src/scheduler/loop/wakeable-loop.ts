@@ -1,22 +1,19 @@
-/** A loop of passes that never overlap: after each it sleeps for as long as the pass said, or until somebody wakes it. */
+/** A loop of passes that never overlap: after each it sleeps for as long as the pass said, or until it is woken. */
 import { type Clock, wakeAfter } from "../../clock.js";
 
-/**
- * Answers how long to sleep, in milliseconds, or `undefined` when the loop is to end: at once, if it had to wait for
- * nothing. It does not throw.
- */
-type Pass = () => number | undefined | Promise<number | undefined>;
+/** Returns how long to sleep, in milliseconds, or `undefined` to end the loop. Does not reject. */
+type RunPass = () => Promise<number | undefined>;
 
-export class CheckLoop {
+export class WakeableLoop {
   readonly #clock: Clock;
-  readonly #pass: Pass;
+  readonly #pass: RunPass;
   /** Ends the sleep under way. */
   #rouse: () => void = () => {};
   #isWoken = false;
   #isStopped = false;
   #ended: Promise<void> = Promise.resolve();
 
-  constructor(clock: Clock, pass: Pass) {
+  constructor(clock: Clock, pass: RunPass) {
     this.#clock = clock;
     this.#pass = pass;
   }
@@ -45,8 +42,7 @@ export class CheckLoop {
   async #run(): Promise<void> {
     while (!this.#isStopped) {
       this.#isWoken = false;
-      const answer = this.#pass();
-      const ms = typeof answer === "object" ? await answer : answer;
+      const ms = await this.#pass();
       if (ms === undefined) return;
       await this.#sleep(ms);
     }

@@ -1,4 +1,4 @@
-/** What becomes of a claimed slot: run, run late, dropped, or planned anew? Pure. */
+/** What to do with a claimed slot: run it, run it late, drop it, or plan again? Pure. */
 import type { PlanSource } from "../../state/schedule-state.js";
 import type { Claim } from "../../state/store.js";
 import { isCronRun } from "../timing/cron.js";
@@ -8,10 +8,10 @@ import { cronExpression, type Schedule } from "../timing/schedule.js";
 export type ClaimVerdict =
   | { readonly action: "run"; readonly source: PlanSource | undefined }
   | { readonly action: "miss"; readonly lateMs: number; readonly graceMs: number }
-  /** The time to plan again after a pause is no slot. */
+  /** The end of a pause is a time to plan again, not a slot. */
   | { readonly action: "plan" };
 
-/** Asked for at once, or at a time that somebody named: run however late. */
+/** Slots that were asked for, at once or at a named time: they run however late. */
 const ASKED_FOR: ReadonlySet<PlanSource | undefined> = new Set<PlanSource>([
   "first-run",
   "catch-up",
@@ -50,7 +50,7 @@ function isTimeOf(schedule: Schedule, slot: Date): boolean {
   return schedule.type === "cron" && isCronRun(cronExpression(schedule), slot, schedule.timezone);
 }
 
-/** `undefined` for what no calendar reaches: a state may hold such a time, and must not harm who is due with it. */
+/** `undefined` for a time outside the calendar, which a state file may hold: it must not break the pass. */
 function judgeKnown(input: SlotInput): SlotVerdict | undefined {
   try {
     return judgeSlot(input);

@@ -1,6 +1,6 @@
 /**
  * The governor decides when a schedule runs next, and why then. Every next-run time comes from here.
- * Pure: it reads no clock and keeps nothing. What becomes of a slot that nobody ran in time is late-slot.ts's question.
+ * Pure: it reads no clock and keeps nothing. What happens to a slot that was not run in time is decided in late-slot.ts.
  */
 import { UNIT_MS } from "../../duration.js";
 import type { Random } from "../../random.js";
@@ -36,7 +36,7 @@ export interface PlanInput<Planned extends Schedule = Schedule> {
 
 /** From the fifth failure on, the wait stays at 32 intervals. */
 const MOST_DOUBLINGS = 5;
-/** A last start further ahead is no clock that was set back, but a mistake in the state. */
+/** A last start further ahead means a mistake in the state, not a clock that was set back. */
 const LONGEST_SET_BACK_MS = 366 * UNIT_MS.d;
 
 interface Candidate {
@@ -118,7 +118,7 @@ function counted(
   return dueMs < nowMs ? { atMs: nowMs + jitteredMs, source, fromNow: true } : { atMs: dueMs, source };
 }
 
-/** A start at or after its time was the one run a `once` has, and so was missing it; an earlier one, by hand, was not. */
+/** A `once` is over when a run started at or after its time, or was missed; an earlier manual run does not count. */
 function chooseOnce(nowMs: number, schedule: OnceSchedule, state: KnownState): Candidate | undefined {
   const atMs = onceTimeMs(schedule);
   const isOver = Math.max(state.startedMs ?? -Infinity, state.missedMs ?? -Infinity) >= atMs;

@@ -1,4 +1,4 @@
-/** Writes plans, and tries those again that could not be written: a schedule whose plan is lost would never run. */
+/** Writes plans, and tries a failed write again until it works: a schedule without a plan would never run. */
 import type { ScheduleKey } from "../../state/store.js";
 import { keyText, reportTrouble, type SchedulerContext } from "../context.js";
 
@@ -24,15 +24,12 @@ export class PlanWrites {
     return this.writeAll([...this.#unwritten.values()]);
   }
 
-  /** What could not be written of these is not tried again. */
+  /** Drops the failed writes of `keys`: they are not tried again. */
   forget(keys: readonly ScheduleKey[]): void {
     if (this.#unwritten.size > 0) for (const key of keys) this.#unwritten.delete(keyText(key));
   }
 
-  /**
-   * Writes the plans of many schedules in one go, or, when that fails, each `alone`: what is wrong with one of them harms
-   * no other. Does not reject, as `writeAll`.
-   */
+  /** Writes the plans of many schedules at once, or each `alone` when that fails. Does not reject, as `writeAll`. */
   async writeTogether(
     keys: readonly ScheduleKey[],
     together: () => Promise<void>,
@@ -46,7 +43,7 @@ export class PlanWrites {
     this.forget(keys);
   }
 
-  /** Does not reject: what fails is kept for `retry`, and told once however often it fails. */
+  /** Does not reject: a failed write is kept for `retry`, and reported once however often it fails. */
   async writeAll(plans: readonly PlanWrite[]): Promise<void> {
     const causes = new Set<unknown>();
     await Promise.all(
@@ -56,7 +53,7 @@ export class PlanWrites {
           if (this.#unwritten.size > 0) this.#unwritten.delete(keyText(plan.key));
         } catch (error) {
           const name = keyText(plan.key);
-          // What was written together fails together, and is told together.
+          // Plans that were written together fail with the same error, which is reported once.
           const isNews = !this.#unwritten.has(name) && !causes.has(error);
           causes.add(error);
           this.#unwritten.set(name, plan);

@@ -1,10 +1,11 @@
 /**
- * Keeps the plans in the store: makes them when agents change or somebody changes a state, and tells what was planned.
- * What a plan is decided by is the governor's business; every decision is made on the state at the time it is written.
+ * Keeps the plans in the store: makes them when agents or states change, and emits what was planned. What a plan is
+ * decided by is in governor.ts; every decision is made on the state as it is when it is written.
  */
 import { isoTimeMs } from "../../iso-time.js";
+import { ScheduleMap } from "../../state/schedule-map.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
-import type { ClaimToken, OutsideChange, ScheduleKey, SkippedSlot } from "../../state/store.js";
+import type { DefinedSchedule, OutsideChange, ScheduleKey, SkippedSlot } from "../../state/store.js";
 import { adoptPlan } from "./reconcile-plan.js";
 import { isAskedFor, judgeClaim } from "./due-slot.js";
 import {
@@ -12,15 +13,13 @@ import {
   dropBusySlot,
   dropSlot,
   planAfter,
-  type PlanNews,
   type PlanningInput,
   planPatch,
 } from "./state-after-job.js";
-import { GoneSchedules } from "./removed-schedules.js";
+import { RemovedSchedules } from "./removed-schedules.js";
 import type { Plan } from "./governor.js";
 import type { Roster } from "../roster.js";
-import { isAutomatic } from "../control/schedule-check.js";
-import type { Schedule } from "../timing/schedule.js";
+import { isAutomatic } from "../timing/schedule.js";
 import { type PlanWrite, PlanWrites } from "./plan-writes.js";
 import { nameOf, type SchedulerContext } from "../context.js";
 
@@ -33,7 +32,9 @@ export interface MissedSlot {
 export class Planner {
   readonly #context: SchedulerContext;
   readonly #writes: PlanWrites;
-  readonly #gone = new GoneSchedules();
+  readonly #removed = new RemovedSchedules();
+  /** The schedules that a different node plans. */
+  #plannedElsewhere = new ScheduleMap<true>();
   readonly #hasJob: (key: ScheduleKey) => boolean;
 
   /** `hasJob`: whether a job of a schedule runs here. */
@@ -47,35 +48,42 @@ export class Planner {
     return this.#writes.hasUnwritten;
   }
 
-  /** Tries again what could not be written: a schedule whose plan is lost would never run. */
+  /** Tries the plans again that could not be written: a schedule without a plan would never run. */
   retry(): Promise<void> {
     return this.#writes.retry();
   }
 
-  /**
-   * Puts `roster` in the place of the one before: plans what is new, adopts what is planned, unplans what is gone, unless
-   * others may still have it.
-   */
+  /** Replaces the roster: plans schedules that are new, and keeps the plans in the state that still hold. */
   async adopt(roster: Roster): Promise<void> {
-    const { store } = this.#context;
     const before = this.#context.roster;
     const definitions = roster.definitions();
-    const states = await store.define(definitions);
+    const { schedules } = definitions;
+    // Before the store knows it: a change that is decided meanwhile must not plan a schedule that is removed.
     this.#context.roster = roster;
-    const gone = before.definitions().filter((key) => roster.find(key) === undefined);
-    for (const [index, key] of definitions.entries()) {
-      const state = states[index];
-      if (state !== undefined) this.#tellWhyNot(key, state);
+    this.#plannedElsewhere = new ScheduleMap();
+    for (const key of schedules) if (key.isAutomatic === false) this.#plannedElsewhere.set(key, true);
+    let defined: readonly DefinedSchedule[];
+    try {
+      defined = await this.#context.store.define(definitions);
+    } catch (error) {
+      this.#context.roster = before;
+      throw error;
     }
-    await Promise.all([
-      this.#isShared ? this.#leave(gone, before) : this.#unplanAll(gone),
-      this.#adoptTogether(definitions),
-    ]);
+    const removed = before.definitions().schedules.filter((key) => roster.find(key) === undefined);
+    this.#removed.note(removed, before, this.#hasJob);
+    this.#writes.forget(removed);
+    this.#plannedElsewhere = new ScheduleMap();
+    for (const [index, key] of schedules.entries()) {
+      const found = defined[index];
+      if (found?.isPlannedHere === false) this.#plannedElsewhere.set(key, true);
+      if (found !== undefined) this.#tellWhyNot(key, found.state);
+    }
+    await this.#adoptTogether(schedules);
   }
 
-  /** Looks at every plan again, as if it had just been found. */
+  /** Checks every plan again, as if it had just been found. */
   adoptAll(): Promise<void> {
-    return this.#adoptTogether(this.#context.roster.definitions());
+    return this.#adoptTogether(this.#context.roster.definitions().schedules);
   }
 
   /**
@@ -96,7 +104,8 @@ export class Planner {
       const dueMs = this.#dueMs(after);
       const isPaused = (isoTimeMs(after.paused_until) ?? -Infinity) > this.#context.clock.now().getTime();
       const input = this.input(key, current);
-      const isLeft = after.claim != null || input.isPlannedByOthers === true;
+      const isRemoved = this.#context.roster.find(key) === undefined;
+      const isLeft = isRemoved || after.claim != null || input.isPlannedHere === false;
       if (isLeft || (dueMs !== undefined && !isPaused)) return changes;
       if (dueMs !== undefined) dropped = new Date(dueMs);
       conclusion = planAfter(input, changes);
@@ -107,19 +116,18 @@ export class Planner {
     return state;
   }
 
-  /** Takes account of what somebody else wrote into the state. */
+  /** Plans again what was changed in the state from outside. */
   async noteOutside(changes: readonly OutsideChange[]): Promise<void> {
     const known = changes.filter((change) => {
-      const schedule = this.#context.roster.find(change)?.schedule;
-      if (schedule === undefined) return false;
+      if (this.#context.roster.find(change) === undefined) return false;
       const { keys } = change;
-      return this.#isPlannedByOthers(schedule) ? keys.includes("next_run_at") : keys.some(isPlannedBy);
+      return this.#isPlannedHere(change) ? keys.some(isPlannedBy) : keys.includes("next_run_at");
     });
     await this.#writes.writeAll(
       known.map(({ agent, schedule, keys }) => {
         const key = { agent, schedule };
         if (keys.includes("next_run_at")) return { key, write: () => this.#honour(key) };
-        // A slot from before it was disabled is no slot any more.
+        // A slot from before the schedule was disabled does not count.
         const isFresh = keys.includes("status");
         const decide = ({ claim }: ScheduleState): ScheduleStatePatch =>
           isFresh && claim == null ? planPatch(undefined) : {};
@@ -128,15 +136,15 @@ export class Planner {
     );
   }
 
-  /** What becomes of slots that have to wait: they wait, unless they were missed or their schedule would rather not. */
-  async noteWaiting(slots: readonly SkippedSlot[]): Promise<void> {
+  /** Drops slots that would have to wait, where they were missed or their schedule says so. Returns whether any was. */
+  async noteWaiting(slots: readonly SkippedSlot[]): Promise<boolean> {
     const plans: PlanWrite[] = [];
     for (const { agent, schedule: name, slot, source, reason } of slots) {
       const key = { agent, schedule: name };
       const schedule = this.#context.roster.find(key)?.schedule;
       if (schedule === undefined) continue;
       const verdict = judgeClaim({ slot, source, seenAt: this.#context.clock.now() }, schedule);
-      // The end of a pause is no slot, and to plan takes no capacity.
+      // The end of a pause is not a slot, and planning takes no capacity.
       if (verdict.action !== "plan") this.skip(key, reason, slot);
       const missed = verdict.action === "miss" ? { ...verdict, slot } : undefined;
       const isUnwanted = "when_busy" in schedule && schedule.when_busy === "skip" && !isAskedFor(source);
@@ -144,27 +152,22 @@ export class Planner {
         plans.push({ key, write: () => this.#dropWaiting(key, slot, missed) });
     }
     await this.#writes.writeAll(plans);
+    return plans.length > 0;
   }
 
-  /** Ends a claim whose slot does not run; `missed` when that is because nobody was there at its time. */
-  async dropClaimed(claim: ClaimToken, missed: MissedSlot | undefined): Promise<void> {
-    let conclusion: Conclusion | undefined;
-    const isHeld = await this.#context.store.complete(claim, (state) => {
-      conclusion = dropSlot(this.input(claim, state), missed === undefined ? {} : countMissed(state, missed));
-      return conclusion.patch;
-    });
-    if (isHeld && conclusion !== undefined) this.#tellDropped(claim, missed, conclusion);
+  /** The state after a slot that does not run; `missed` when that is because no scheduler was there at its time. */
+  dropped(key: ScheduleKey, state: ScheduleState, missed: MissedSlot | undefined): Conclusion {
+    return dropSlot(this.input(key, state), missed === undefined ? {} : countMissed(state, missed));
   }
 
-  /** What is needed to plan a schedule, as it is defined now, or was when it was left to others. */
+  /** What is needed to plan a schedule, as it is defined now, or was when it was removed. */
   input(key: ScheduleKey, state: ScheduleState): PlanningInput {
     const { clock, roster, random } = this.#context;
-    const schedule = roster.find(key)?.schedule ?? this.#gone.find(key);
-    const isPlannedByOthers = schedule !== undefined && this.#isPlannedByOthers(schedule);
-    return { now: clock.now(), schedule, state, random, isPlannedByOthers };
+    const schedule = roster.find(key)?.schedule ?? this.#removed.find(key);
+    return { now: clock.now(), schedule, state, random, isPlannedHere: this.#isPlannedHere(key) };
   }
 
-  tell(key: ScheduleKey, { plan, problem }: PlanNews): void {
+  tell(key: ScheduleKey, { plan, problem }: Omit<Conclusion, "patch">): void {
     if (problem !== undefined) this.#context.log.warn(`Planning ${nameOf(key)}: ${problem}.`);
     this.#tellPlan(key, plan);
   }
@@ -179,7 +182,7 @@ export class Planner {
     events.emit("schedule:skipped", { agent, schedule, reason, slot });
   }
 
-  /** An edit of the next run by hand is an order, whatever the schedule says; taking it away asks for a new plan. */
+  /** An edit of `next_run_at` is an order, whatever the schedule says; removing it asks for a new plan. */
   async #honour(key: ScheduleKey): Promise<void> {
     let plan: Plan | undefined;
     await this.#context.store.update(key, (state) => {
@@ -220,52 +223,31 @@ export class Planner {
 
   /** The plan to go by from now on; `undefined` when the one in the state stays, or is made when its job ends. */
   #adopted(key: ScheduleKey, state: ScheduleState): Conclusion | undefined {
-    const { now, schedule, random, isPlannedByOthers } = this.input(key, state);
-    if (schedule === undefined || isPlannedByOthers === true) return undefined;
-    // Whose job runs may be one who has it by hand only, and leaves at its end the plan that is there.
-    const isPlannedAtEnd = !this.#isShared || state.next_run_at != null;
-    if (state.claim != null && isPlannedAtEnd) return undefined;
+    const { now, schedule, random, isPlannedHere } = this.input(key, state);
+    if (schedule === undefined || isPlannedHere === false) return undefined;
+    // The job may run on a node where this schedule is manual-only; that node does not plan when it ends.
+    if (state.claim != null && state.next_run_at != null) return undefined;
     return adoptPlan({ now, schedule, state, random });
   }
 
-  /** One that is started by hand only here may be run at its times by others who share the store. */
-  #isPlannedByOthers(schedule: Schedule): boolean {
-    return this.#isShared && !isAutomatic(schedule);
-  }
-
-  get #isShared(): boolean {
-    return this.#context.store.isShared === true;
-  }
-
-  /** The plan is not ours alone: what may be claimed here the store knows by its definition. */
-  #leave(gone: readonly ScheduleKey[], before: Roster): void {
-    this.#gone.note(gone, before, this.#hasJob);
-    this.#writes.forget(gone);
-  }
-
-  #unplanAll(gone: readonly ScheduleKey[]): Promise<void> {
-    return this.#writes.writeAll(gone.map((key) => ({ key, write: () => this.#unplan(key) })));
-  }
-
-  async #unplan(key: ScheduleKey): Promise<void> {
-    await this.#context.store.update(key, (state) => (state.claim == null ? planPatch(undefined) : {}));
+  #isPlannedHere(key: ScheduleKey): boolean {
+    return this.#plannedElsewhere.get(key) === undefined;
   }
 
   async #dropWaiting(key: ScheduleKey, slot: Date, missed: MissedSlot | undefined): Promise<void> {
     let conclusion: Conclusion | undefined;
     await this.#context.store.update(key, (state) => {
       conclusion = undefined;
-      // Somebody has claimed or moved it meanwhile.
+      // It was claimed or moved meanwhile.
       if (state.claim != null || isoTimeMs(state.next_run_at) !== slot.getTime()) return {};
       const input = this.input(key, state);
-      conclusion =
-        missed === undefined ? dropBusySlot(input, slot) : dropSlot(input, countMissed(state, missed));
+      conclusion = missed === undefined ? dropBusySlot(input, slot) : this.dropped(key, state, missed);
       return conclusion.patch;
     });
-    if (conclusion !== undefined) this.#tellDropped(key, missed, conclusion);
+    if (conclusion !== undefined) this.tellDropped(key, missed, conclusion);
   }
 
-  #tellDropped(
+  tellDropped(
     { agent, schedule }: ScheduleKey,
     missed: MissedSlot | undefined,
     conclusion: Conclusion,

@@ -1,6 +1,6 @@
 /**
- * Does a plan found in the state still hold for the schedule as it is defined now? What was planned under another
- * definition, before a restart or a change of agents, is planned anew; a slot that has come due stays one. Pure.
+ * Does a plan found in the state still hold for the schedule as it is defined now? A plan made for an earlier definition,
+ * before a restart or a change of agents, is made anew; a slot of this schedule that has come due stays. Pure.
  */
 import { isoTimeMs } from "../../iso-time.js";
 import type { ScheduleState } from "../../state/schedule-state.js";

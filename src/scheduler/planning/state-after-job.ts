@@ -1,70 +1,69 @@
-/** What is written when a job has ended: its outcome, then the plan that follows from it. Pure. */
+/** The state of a schedule after a job of it has ended, or its slot was dropped: the outcome, then the plan. Pure. */
 import { isoText, isoTimeMs } from "../../iso-time.js";
 import type { Random } from "../../random.js";
 import { interruption } from "../../state/claim-rules.js";
+import type { JobEndStatus } from "../../state/job-log/job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import { type Plan, planNextRun } from "./governor.js";
-import { type JobOutcome, recordOutcome } from "./job-outcome.js";
+import { recordOutcome } from "../../state/job-outcome.js";
 import type { Schedule } from "../timing/schedule.js";
 
 /** A pause without an end. */
 export const NO_END = "9999-12-31T23:59:59.999Z";
 
-/** What is told of a plan. */
-export interface PlanNews {
+export interface Conclusion {
+  readonly patch: ScheduleStatePatch;
   readonly plan: Plan | undefined;
   /** What was wrong with the state or the schedule, so that the plan is not what it would have been. */
   readonly problem?: string | undefined;
 }
 
-export interface Conclusion extends PlanNews {
-  readonly patch: ScheduleStatePatch;
-}
-
 export interface PlanningInput {
   readonly now: Date;
-  /** Absent when the schedule is gone. */
+  /** Absent when the schedule was removed. */
   readonly schedule: Schedule | undefined;
   readonly state: Partial<ScheduleState>;
   readonly random: Random;
-  /** Whether the plan is that of others who share the store, because the schedule is started by hand only here. */
-  readonly isPlannedByOthers?: boolean | undefined;
+  /** Whether this scheduler plans the schedule. `false`: a different node does, and the plan in the state stays. */
+  readonly isPlannedHere?: boolean | undefined;
 }
 
-export interface EndedJob extends JobOutcome {
-  /** It was called off, which is no failure of the schedule. */
-  readonly isCancelled?: boolean | undefined;
-  /** It was told to end because its claim could not be renewed: its slot is not used up. */
-  readonly isInterrupted?: boolean | undefined;
+export interface FinishedRun {
+  readonly result: { readonly status: JobEndStatus; readonly error?: string | undefined };
+  readonly startedAt: Date;
+  readonly finishedAt: Date;
 }
 
-/** The state of a schedule after a job of it: an ended one with its outcome, or one that was never started. */
-export function concludeJob(input: PlanningInput, job: EndedJob): Conclusion {
+/** What changes in the state of a schedule when a job of it has ended, and the plan that follows. */
+export function stateAfterJob(input: PlanningInput, run: FinishedRun): Conclusion {
   const { state, schedule } = input;
-  if (job.isInterrupted === true) return concludeCutOff(input, job);
-  const recorded = recordOutcome(state, job);
-  if (job.isCancelled === true)
+  const { result, startedAt, finishedAt: completedAt } = run;
+  const { status, error } = result;
+  if (status === "interrupted") return afterInterruption(input, error);
+  const recorded = recordOutcome(state, { startedAt, completedAt, error });
+  // A cancelled job is not a failure of its schedule.
+  if (status === "cancelled")
     return dropSlot(input, { ...recorded, failure_count: state.failure_count ?? null });
   const pauses =
-    job.error !== undefined &&
+    error !== undefined &&
     schedule !== undefined &&
     "on_failure" in schedule &&
     schedule.on_failure === "pause";
   return dropSlot(input, pauses ? { ...recorded, paused_until: NO_END } : recorded);
 }
 
-/** As a store would when the process had died: due at once the first time, and then planned as after a failure. */
-function concludeCutOff(input: PlanningInput, { error }: EndedJob): Conclusion {
+/** As after the death of a process: due at once the first time, and then planned as after a failure. */
+function afterInterruption(input: PlanningInput, error: string | undefined): Conclusion {
   const { now, state } = input;
-  const { claim: _, ...cutOff } = interruption(state, now);
-  const patch = { ...cutOff, last_error: error ?? null };
+  const { claim: _, ...interrupted } = interruption(state, now);
+  const patch = { ...interrupted, last_error: error ?? null };
   if (input.schedule === undefined || patch.next_run_at == null) return dropSlot(input, patch);
   return { patch, plan: { nextRunAt: now, source: "catch-up" } };
 }
 
 /** A slot that is used up or dropped, with the changes that come with it: it is not planned again for the same reason. */
 export function dropSlot(input: PlanningInput, changes: ScheduleStatePatch): Conclusion {
-  const left = input.isPlannedByOthers === true ? unusedPlan(input.state) : undefined;
+  const left = input.isPlannedHere === false ? unusedPlan(input.state) : undefined;
   return planAfter(input, withPlan(changes, left));
 }
 
@@ -74,13 +73,13 @@ export function dropBusySlot(input: PlanningInput, slot: Date): Conclusion {
   return dropSlot({ ...input, state: { ...input.state, last_started_at: at, last_completed_at: at } }, {});
 }
 
-/** The changes, and the plan that follows from the state with them. Does not throw: who ends a job must come to an end. */
+/** The changes, and the plan that follows from the state with them. Does not throw: the end of a job must be written. */
 export function planAfter(input: PlanningInput, changes: ScheduleStatePatch): Conclusion {
   try {
     return planned(input, changes);
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
-    // A hint may be written by anyone; one that cannot be read must not keep its schedule from running.
+    // A hint may come from a hand edit; one that cannot be read must not keep its schedule from running.
     if (input.state.hint != null && changes.hint !== null)
       return { problem: `its hint was dropped: ${problem}`, ...planAfter(input, { ...changes, hint: null }) };
     return { patch: withPlan(changes, undefined), plan: undefined, problem };
@@ -90,13 +89,13 @@ export function planAfter(input: PlanningInput, changes: ScheduleStatePatch): Co
 function planned(input: PlanningInput, changes: ScheduleStatePatch): Conclusion {
   const { now, schedule, state, random } = input;
   const after: Partial<ScheduleState> = Object.assign({}, state, changes);
-  if (input.isPlannedByOthers === true) return { patch: changes, plan: planIn(after) };
+  if (input.isPlannedHere === false) return { patch: changes, plan: planIn(after) };
   const isPlanned = schedule !== undefined && after.status !== "disabled";
   const plan = isPlanned ? planNextRun({ now, schedule, state: after, random }) : undefined;
   return { patch: withPlan(changes, plan), plan };
 }
 
-/** The plan that is there, unless its slot is the one that is used up: that of the claim, or without one, its own. */
+/** The plan in the state, unless its slot is used up: the slot of the claim, or without a claim the planned one. */
 function unusedPlan(state: Partial<ScheduleState>): Plan | undefined {
   const { claim } = state;
   const plan = planIn(state);
@@ -114,7 +113,7 @@ export function planPatch(plan: Plan | undefined): ScheduleStatePatch {
   return withPlan({}, plan);
 }
 
-/** Assigned, not spread: spreading would give each object a shape of its own, which costs a burst of jobs dearly. */
+/** Assigned, not spread: with a spread each object would get its own hidden class, which is slow in a burst of jobs. */
 function withPlan(changes: ScheduleStatePatch, plan: Plan | undefined): ScheduleStatePatch {
   const next_run_at = plan === undefined ? null : isoText(plan.nextRunAt);
   return Object.assign({}, changes, { next_run_at, next_run_source: plan?.source ?? null });

@@ -117,7 +117,7 @@ function previousInstant(cron: CompiledCron, before: number, zone: TimeZone): nu
   }
 }
 
-/** Time zones are known for these years; outside them nobody has a schedule. */
+/** Time zones are known from the first to the last of the two. */
 const EARLIEST_MS = Date.UTC(1000, 0, 1);
 const LATEST_MS = Date.UTC(9999, 0, 1);
 

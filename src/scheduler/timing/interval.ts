@@ -14,7 +14,7 @@ const LONGEST_MS = 36_500 * UNIT_MS.d;
 const FORMAT = '"{number}{unit}"';
 const UNITS = Object.keys(UNIT_MS).join(", ");
 
-/** Those that were read before: every plan asks, and a herd has few different ones. */
+/** Intervals that were parsed before: every plan needs one, and a herd has few different ones. */
 const known = new BoundedCache<string, number>(1_000);
 
 /** The milliseconds in `{positive integer}{s|m|h|d}`; throws IntervalParseError for everything else. */
@@ -32,7 +32,7 @@ function refusalOf(text: unknown, fault: string): IntervalParseError {
   return new IntervalParseError(fault, typeof text === "string" ? text : quote(text));
 }
 
-/** The same for whoever has more to say than what is wrong with the text, such as which key it stands under. */
+/** The same with the caller's own error, which may name the key that holds the text. */
 export function readInterval(text: unknown, refusal: (fault: string) => Error): number {
   const ms = typeof text === "string" ? durationMs(text) : undefined;
   if (ms === undefined || ms === 0 || ms > LONGEST_MS) throw refusal(explain(text, ms));

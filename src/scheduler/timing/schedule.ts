@@ -37,7 +37,7 @@ export type CronSchedule = Limits &
     readonly timezone?: string | undefined;
   } & (
     | { readonly expression: string; readonly cron?: undefined }
-    /** Another word for `expression`. */
+    /** The same as `expression`. */
     | { readonly cron: string; readonly expression?: undefined }
   );
 
@@ -66,7 +66,7 @@ interface Limits {
 
 interface MissedSlots {
   /**
-   * Whether a slot that nobody was there to run is dropped, or run one time late.
+   * Whether a slot that no scheduler was there to run is dropped, or run one time late.
    * @default "skip"; "once" for intervals
    */
   readonly missed?: "skip" | "once" | undefined;
@@ -125,7 +125,7 @@ const KEYS: Readonly<Record<Schedule["type"], readonly string[]>> = {
 const ON_FAILURE: ReadonlySet<unknown> = new Set(["backoff", "continue", "pause"]);
 const TIMING_KEYS = new Set(Object.values(KEYS).flat());
 
-/** Throws the error that explains what is wrong; keys that have nothing to do with time are left to others. */
+/** Throws the error that explains what is wrong; keys that have nothing to do with time are not checked. */
 export function validateSchedule(schedule: unknown): asserts schedule is Schedule {
   if (!isTyped(schedule)) {
     const type =
@@ -161,7 +161,7 @@ export function cronExpression(schedule: CronSchedule): string {
   return schedule.expression ?? schedule.cron;
 }
 
-/** The one time of a `once` schedule; throws ScheduleDefinitionError when it is none. */
+/** The one time of a `once` schedule; throws ScheduleDefinitionError when it is not a time. */
 export function onceTimeMs({ at }: OnceSchedule): number {
   const ms = isoTimeMs(at);
   if (ms === undefined) throw wrong("at", at, 'an ISO time with its offset, such as "2026-03-01T09:00:00Z"');
@@ -231,4 +231,9 @@ function intervalUnder<Key extends string>(
 
 function wrong(key: string, value: unknown, expected: string): ScheduleDefinitionError {
   return new ScheduleDefinitionError(`Invalid ${key} ${quote(value)}: expected ${expected}`, key);
+}
+
+/** Whether the loop starts it. Webhook and chat schedules wait for a request. */
+export function isAutomatic({ type }: Pick<Schedule, "type">): boolean {
+  return type !== "webhook" && type !== "chat";
 }

@@ -14,7 +14,7 @@ export interface OffsetSpan {
   readonly offset: number;
   /**
    * The local time the previous span had reached when this one began. Local times from here to `start + offset`
-   * were skipped by the clock change; those from `start + offset` to here come a second time.
+   * were skipped by the clock change; local times from `start + offset` to here come a second time.
    */
   readonly resumedFrom: number;
 }

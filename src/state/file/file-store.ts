@@ -12,7 +12,7 @@ import { DocumentDraft } from "./yaml/document-draft.js";
 import { StateError } from "../errors.js";
 import { FileJobLog } from "./jobs/file-job-log.js";
 import type { JobLog } from "../job-log/job-log.js";
-import { type FleetState, fleetOf, newFleet } from "../fleet-state.js";
+import { type FleetState, fleetOf, newFleet } from "./fleet-state.js";
 import { GroupCommit } from "../../group-commit.js";
 import { OwnerLock } from "./lock/owner-lock.js";
 import { SCHEDULE_KEYS, type ScheduleState } from "../schedule-state.js";
@@ -20,8 +20,9 @@ import type { StateDocument } from "./yaml/state-document.js";
 import { type DocumentChange, StateFile } from "./state-file.js";
 import type { OutsideChange, ScheduleKey } from "../store.js";
 import { StoreClock } from "../store-clock.js";
-import type { StateOperation } from "../owner/operations.js";
-import { StoreBase } from "../owner/single-owner-store.js";
+import type { StateOperation } from "../operations.js";
+import type { OwnedJobLog } from "../owner/owned-job-log.js";
+import { SingleOwnerStore } from "../owner/single-owner-store.js";
 
 export interface FileStoreOptions {
   /** Made if it is missing, for its owner only. */
@@ -34,7 +35,7 @@ export interface FileStoreOptions {
   /** @default that of who opens it, else the system's */
   readonly clock?: Clock | undefined;
   /**
-   * Where damage is told.
+   * Logs damage.
    * @default Node's process warnings
    */
   readonly logger?: Logger | undefined;
@@ -65,7 +66,7 @@ export interface FileStoreOptions {
   readonly maxOutputBytes?: number | undefined;
 }
 
-/** What a test puts in the place of the real thing. */
+/** Replaced in tests. */
 export interface FileStoreWorld {
   readonly disk?: Disk | undefined;
   /** The time in which other processes live, which a store's own clock need not show. */
@@ -75,7 +76,7 @@ export interface FileStoreWorld {
 const DEFAULT_MAX_STATE_BYTES = 64_000_000;
 
 /** Also usable without `open`, as a guest beside an owner: then it reads and updates, and claims nothing. */
-export class FileStore extends StoreBase {
+export class FileStore extends SingleOwnerStore {
   readonly jobs: JobLog;
   readonly #log: FileJobLog;
   readonly #clock: StoreClock;
@@ -138,7 +139,7 @@ export class FileStore extends StoreBase {
     return fleetOf(this.#file.document);
   }
 
-  /** Puts `fleet` in the place of everything the file says. Durable when it resolves. */
+  /** Replaces the whole content of the file by `fleet`. Durable when it resolves. */
   async writeFleet(fleet: FleetState): Promise<void> {
     this.#requireOpen();
     const next = newFleet(fleet);
@@ -159,12 +160,12 @@ export class FileStore extends StoreBase {
   /** Costs one `stat` while the file stays the same. */
   protected refresh(): Promise<void> {
     this.#requireOpen();
+    this.#owner?.stir();
     return this.#file.refresh();
   }
 
-  protected glance(): boolean {
-    this.#owner?.stir();
-    return this.#owner?.isHeld === true && this.#closing === undefined && this.#file.isUpToDate();
+  protected get log(): OwnedJobLog {
+    return this.#log;
   }
 
   protected known({ agent, schedule }: ScheduleKey): Partial<ScheduleState> {
@@ -173,6 +174,11 @@ export class FileStore extends StoreBase {
 
   protected knownSchedules(agent: string): Iterable<readonly [string, Partial<ScheduleState>]> {
     return this.#file.document.agents.get(agent)?.schedules ?? [];
+  }
+
+  protected *knownKeys(): Iterable<ScheduleKey> {
+    for (const { name: agent, schedules } of this.#file.document.agents.values())
+      for (const schedule of schedules.keys()) yield { agent, schedule };
   }
 
   protected commit(operation: StateOperation): Promise<void> {

@@ -2,12 +2,10 @@
  * The job log's contract: a record per job, opened when it starts, closed once when it ends, and the job's output.
  * Where they are kept is each log's business; what an outcome means for the schedule is the scheduler's.
  */
-import type { PlanSource } from "../schedule-state.js";
+import type { JobEndStatus, JobTrigger, PlanSource } from "../schedule-state.js";
 
-/** What started a job. */
-export type JobTrigger = "interval" | "cron" | "once" | "event" | "webhook" | "chat" | "manual" | "workflow";
+export type { JobEndStatus, JobTrigger } from "../schedule-state.js";
 
-export type JobEndStatus = "completed" | "failed" | "timeout" | "cancelled" | "interrupted";
 export type JobStatus = "running" | JobEndStatus;
 
 /** What is known of a job from its start. All times are ISO texts; what a job does not have is `null`. */
@@ -33,7 +31,7 @@ export interface JobStart {
 export interface JobEnd {
   readonly status: JobEndStatus;
   readonly finished_at: string;
-  /** `null` where nobody saw the end. */
+  /** `null` where the end was not seen. */
   readonly duration_ms: number | null;
   readonly error: string | null;
   readonly summary: string | null;
@@ -71,11 +69,6 @@ export interface NewJob {
   readonly started_at?: string | undefined;
 }
 
-/** A job that its caller has named. */
-export interface NamedJob extends NewJob {
-  readonly id: string;
-}
-
 /** How a job ended, as its record keeps it. */
 export interface JobOutcomeRecord {
   readonly status: JobEndStatus;
@@ -89,11 +82,6 @@ export interface JobOutcomeRecord {
   readonly finished_at?: string | undefined;
   /** `null`: unknown. @default the time since the start */
   readonly duration_ms?: number | null | undefined;
-}
-
-/** How the job of this id ended. */
-export interface NamedOutcome extends JobOutcomeRecord {
-  readonly id: string;
 }
 
 /** The record of a job that has ended. */
@@ -119,28 +107,15 @@ export interface JobOutput {
   close(): Promise<void>;
 }
 
-/** An id that is none is refused by every call with a StateError, code INVALID_STATE. */
+/** Every method rejects a malformed job id with a StateError, code INVALID_STATE. */
 export interface JobLog {
-  /** Opens a record; durable when it resolves. An id that another job has is refused with INVALID_STATE. */
+  /** Opens a record; durable when it resolves. An id that is taken is refused with INVALID_STATE. */
   start(job: NewJob): Promise<JobRecord>;
   /**
-   * Opens the records of several jobs, those of one day in one write. Answers of each whether it was opened: `false` for
-   * an id that another job has. When it rejects, none should have been, as far as a log can take back what it wrote:
-   * `get` tells.
-   */
-  startAll(jobs: readonly NamedJob[]): Promise<readonly boolean[]>;
-  /**
    * Closes a record; durable when it resolves. `false`: it is closed already, or unknown; the first close stays. In a log
-   * that others share, one who only found that a job's process was gone gives way to who saw its end.
+   * that several nodes share, the node that ran a job overrides a node that only found its process gone.
    */
   finish(id: string, outcome: JobOutcomeRecord): Promise<boolean>;
-  /** Closes several records as `startAll` opens them, and answers of each what `finish` would. */
-  finishAll(outcomes: readonly NamedOutcome[]): Promise<readonly boolean[]>;
-  /**
-   * As `startAll` and then `finishAll`, for jobs that had ended before either was written. A log that could do no better
-   * than those two leaves it out.
-   */
-  recordAll?(jobs: readonly EndedJobRecord[]): Promise<readonly boolean[]>;
   get(id: string): Promise<JobRecord | undefined>;
   /** Newest first, by the time of the start. */
   list(filter?: JobFilter): Promise<readonly JobRecord[]>;

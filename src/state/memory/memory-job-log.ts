@@ -7,17 +7,16 @@ import {
   DEFAULT_LIST_LIMIT,
   DEFAULT_MAX_OUTPUT_BYTES,
   type JobFilter,
-  type JobLog,
   type JobOutcomeRecord,
   type JobOutput,
   type JobEnd,
   type JobRecord,
-  type NamedJob,
-  type NamedOutcome,
+  type EndedJobRecord,
   type NewJob,
 } from "../job-log/job-log.js";
-import { instantOr, isWanted, jobRecord, newEnd, newStart } from "../job-log/job-record.js";
+import { instantOr, isEnded, isWanted, jobRecord, newEnd, newStart } from "../job-log/job-record.js";
 import { retentionLimits } from "../job-log/job-retention.js";
+import type { OwnedJobLog, RecordFailures } from "../owner/owned-job-log.js";
 
 export interface MemoryJobLogOptions {
   readonly clock?: Clock | undefined;
@@ -33,7 +32,7 @@ interface MemoryOutput {
   readonly bytes: MemoryOutputBytes;
 }
 
-export class MemoryJobLog implements JobLog {
+export class MemoryJobLog implements OwnedJobLog {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #maxJobs: number;
@@ -42,6 +41,7 @@ export class MemoryJobLog implements JobLog {
   readonly #records = new Map<string, JobRecord>();
   readonly #startedMs = new Map<string, number>();
   readonly #outputs = new Map<string, MemoryOutput>();
+  #hasForgotten = false;
 
   constructor(options: MemoryJobLogOptions = {}) {
     this.#clock = options.clock ?? systemClock;
@@ -58,28 +58,37 @@ export class MemoryJobLog implements JobLog {
     return record;
   }
 
-  async startAll(jobs: readonly NamedJob[]): Promise<readonly boolean[]> {
-    const records = jobs.map((job) => {
-      dayOfJob(job.id);
-      return jobRecord(newStart(job, job.id, instantOr(job.started_at, this.#clock.now())), undefined);
-    });
-    return records.map((record) => !this.#records.has(record.id) && this.#open(record));
-  }
-
   async finish(id: string, outcome: JobOutcomeRecord): Promise<boolean> {
-    const [isClosed] = await this.finishAll([{ ...outcome, id }]);
-    return isClosed === true;
+    dayOfJob(id);
+    return this.#close(id, outcome, this.#endOf(outcome));
   }
 
-  async finishAll(outcomes: readonly NamedOutcome[]): Promise<readonly boolean[]> {
-    const ends = outcomes.map((outcome) => {
-      dayOfJob(outcome.id);
-      return newEnd(outcome, instantOr(outcome.finished_at, this.#clock.now()));
+  async openRecords(jobs: readonly JobRecord[]): Promise<RecordFailures> {
+    return eachAlone(jobs, (job) => this.#openNew(this.#startOf(job)));
+  }
+
+  async closeRecords(jobs: readonly EndedJobRecord[]): Promise<RecordFailures> {
+    return eachAlone(jobs, (job) => {
+      const start = this.#startOf(job);
+      const end = this.#endOf(job);
+      this.#openNew(start);
+      this.#close(job.id, job, end);
     });
-    return ends.map((end, index) => {
-      const outcome = outcomes[index];
-      return outcome !== undefined && this.#close(outcome, end);
-    });
+  }
+
+  async closedRecords(ids: readonly string[]): Promise<ReadonlyMap<string, EndedJobRecord>> {
+    const closed = new Map<string, EndedJobRecord>();
+    for (const id of ids) {
+      const record = this.#records.get(id);
+      if (record !== undefined && isEnded(record)) closed.set(id, record);
+    }
+    return closed;
+  }
+
+  async unrecordedJobs(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    return new Set(
+      ids.filter((id) => this.#startedMs.has(id) || !(this.#hasForgotten || this.#records.has(id))),
+    );
   }
 
   async get(id: string): Promise<JobRecord | undefined> {
@@ -89,7 +98,7 @@ export class MemoryJobLog implements JobLog {
 
   async list(filter: JobFilter = {}): Promise<readonly JobRecord[]> {
     const wanted = [...this.#records.values()].filter((record) => isWanted(record, filter));
-    // Reversed first: sorting keeps the order of equals, and of those the later one comes first.
+    // Reversed first: sorting keeps the order of equal times, so the later record comes first.
     const newestFirst = wanted
       .toReversed()
       .toSorted((a, b) => (a.started_at === b.started_at ? 0 : a.started_at < b.started_at ? 1 : -1));
@@ -111,14 +120,26 @@ export class MemoryJobLog implements JobLog {
     return opened?.output.whenIdle(async () => opened.bytes.text());
   }
 
-  #open(record: JobRecord): true {
+  #startOf(job: JobRecord): JobRecord {
+    dayOfJob(job.id);
+    return jobRecord(newStart(job, job.id, instantOr(job.started_at, this.#clock.now())), undefined);
+  }
+
+  #endOf(outcome: JobOutcomeRecord): JobEnd {
+    return newEnd(outcome, instantOr(outcome.finished_at, this.#clock.now()));
+  }
+
+  #openNew(record: JobRecord): void {
+    if (!this.#records.has(record.id)) this.#open(record);
+  }
+
+  #open(record: JobRecord): void {
     this.#records.set(record.id, record);
     this.#startedMs.set(record.id, this.#clock.monotonic());
     this.#forgetOldest();
-    return true;
   }
 
-  #close({ id, duration_ms: givenMs }: NamedOutcome, end: JobEnd): boolean {
+  #close(id: string, { duration_ms: givenMs }: JobOutcomeRecord, end: JobEnd): boolean {
     const record = this.#records.get(id);
     const startedMs = this.#startedMs.get(id);
     if (record === undefined || startedMs === undefined) return false;
@@ -144,10 +165,22 @@ export class MemoryJobLog implements JobLog {
     for (const id of this.#records.keys()) {
       if (this.#records.size <= this.#maxJobs) return;
       if (this.#startedMs.has(id)) continue;
+      this.#hasForgotten = true;
       this.#records.delete(id);
       this.#outputs.delete(id);
     }
   }
+}
+
+function eachAlone<Job>(jobs: readonly Job[], write: (job: Job) => void): RecordFailures {
+  return jobs.map((job) => {
+    try {
+      write(job);
+      return undefined;
+    } catch (error) {
+      return { error };
+    }
+  });
 }
 
 class MemoryOutputBytes implements OutputBytes {

@@ -1,4 +1,4 @@
-/** The store that forgets: for tests, and for fleets whose past does not matter after a restart. */
+/** The store in memory: for tests, and for fleets whose past does not matter after a restart. */
 import type { Clock } from "../../clock.js";
 import { processLogger } from "../../logger.js";
 import { applyPatch } from "../apply-patch.js";
@@ -9,11 +9,12 @@ import { MemoryJobLog } from "./memory-job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "../schedule-state.js";
 import type { ScheduleKey } from "../store.js";
 import { StoreClock } from "../store-clock.js";
-import type { StateDraft, StateOperation } from "../owner/operations.js";
-import { StoreBase } from "../owner/single-owner-store.js";
+import type { StateDraft, StateOperation } from "../operations.js";
+import type { OwnedJobLog } from "../owner/owned-job-log.js";
+import { SingleOwnerStore } from "../owner/single-owner-store.js";
 
 export interface MemoryStoreOptions {
-  /** @default that of who opens it, else the system's */
+  /** @default the clock given to `open`, else the system's */
   readonly clock?: Clock | undefined;
   /**
    * How long a claim lasts that is not renewed, in milliseconds.
@@ -22,8 +23,9 @@ export interface MemoryStoreOptions {
   readonly leaseMs?: number | undefined;
 }
 
-export class MemoryStore extends StoreBase {
+export class MemoryStore extends SingleOwnerStore {
   readonly jobs: JobLog;
+  readonly #log: MemoryJobLog;
   readonly #clock: StoreClock;
   readonly #states = new Map<string, Map<string, Partial<ScheduleState>>>();
   #isOpen = false;
@@ -32,7 +34,8 @@ export class MemoryStore extends StoreBase {
     const clock = new StoreClock(given);
     super({ clock, leaseMs, logger: processLogger });
     this.#clock = clock;
-    this.jobs = new MemoryJobLog({ clock });
+    this.#log = new MemoryJobLog({ clock });
+    this.jobs = this.#log;
   }
 
   async open(clock?: Clock): Promise<void> {
@@ -46,11 +49,11 @@ export class MemoryStore extends StoreBase {
     this.#isOpen = false;
   }
 
-  protected async refresh(): Promise<void> {}
-
-  protected glance(): boolean {
-    return this.#isOpen;
+  protected get log(): OwnedJobLog {
+    return this.#log;
   }
+
+  protected async refresh(): Promise<void> {}
 
   protected known({ agent, schedule }: ScheduleKey): Partial<ScheduleState> {
     return this.#states.get(agent)?.get(schedule) ?? NO_FIELDS;
@@ -58,6 +61,11 @@ export class MemoryStore extends StoreBase {
 
   protected knownSchedules(agent: string): Iterable<readonly [string, Partial<ScheduleState>]> {
     return this.#states.get(agent) ?? [];
+  }
+
+  protected *knownKeys(): Iterable<ScheduleKey> {
+    for (const [agent, schedules] of this.#states)
+      for (const schedule of schedules.keys()) yield { agent, schedule };
   }
 
   protected async commit(operation: StateOperation): Promise<void> {
@@ -68,7 +76,7 @@ export class MemoryStore extends StoreBase {
         touched.push(key);
         return this.#patch(key, patch);
       },
-      keys: () => this.#keys(),
+      keys: () => this.knownKeys(),
     };
     operation.apply(draft);
     this.noteChanges(touched);
@@ -88,10 +96,5 @@ export class MemoryStore extends StoreBase {
     const state = applyPatch({ ...schedules.get(schedule) }, patch);
     this.#states.set(agent, schedules.set(schedule, state));
     return state;
-  }
-
-  *#keys(): Iterable<ScheduleKey> {
-    for (const [agent, schedules] of this.#states)
-      for (const schedule of schedules.keys()) yield { agent, schedule };
   }
 }

@@ -1,55 +1,33 @@
 /**
- * Who is next: the queue of slots to come, those of them that are reserved, and the line before each agent of those who
- * came due and have to wait. An entry stands in one of them, or in none while it runs or is not planned.
+ * The order in which schedules are claimed: a queue of slots to come, and a line before each agent of slots that came
+ * due and have to wait. An entry stands in one of them, or in neither while it runs or has no plan.
  */
-import { type Agent, byAge, type Entry, hasCapacity, isOlder } from "./book-entry.js";
 import { IndexedHeap } from "./indexed-heap.js";
-import { SortedQueue } from "./sorted-queue.js";
+import { hasCapacity, isOlder, type QueueAgent, type QueueEntry } from "./queue-entry.js";
 
-const headIsOlder = (a: Agent, b: Agent): boolean =>
+const headIsOlder = (a: QueueAgent, b: QueueAgent): boolean =>
   a.line?.first !== undefined && b.line?.first !== undefined && isOlder(a.line.first, b.line.first);
 
 export class DueOrder {
-  readonly #queue = new IndexedHeap<Entry>(isOlder);
-  readonly #reserved = new SortedQueue<Entry>(byAge);
-  readonly #ready = new IndexedHeap<Agent>(headIsOlder);
+  readonly #queue = new IndexedHeap<QueueEntry>(isOlder);
+  readonly #ready = new IndexedHeap<QueueAgent>(headIsOlder);
 
-  /** The oldest that has never been looked at. */
-  get first(): Entry | undefined {
-    const queued = this.#queue.first;
-    const reserved = this.#reserved.first;
-    if (queued === undefined || reserved === undefined) return queued ?? reserved;
-    return isOlder(queued, reserved) ? queued : reserved;
+  /** The oldest entry that has not been seen due. */
+  get first(): QueueEntry | undefined {
+    return this.#queue.first;
   }
 
-  /** The oldest of those in line whose agent has capacity. */
-  get firstReady(): Entry | undefined {
+  /** The oldest waiting entry whose agent has capacity. */
+  get firstReady(): QueueEntry | undefined {
     return this.#ready.first?.line?.first;
   }
 
-  /** Those due until `dueMs` that have never been looked at, oldest first. */
-  until(dueMs: number): Entry[] {
-    const isWithin = (entry: Entry): boolean => entry.dueMs <= dueMs;
-    if (this.first === undefined || !isWithin(this.first)) return [];
-    const reserved = this.#reserved.values().filter(isWithin);
-    return [...this.#queue.within(isWithin), ...reserved].toSorted(byAge);
-  }
-
-  place(entry: Entry): void {
+  place(entry: QueueEntry): void {
     entry.standsIn = "queue";
     this.#queue.place(entry);
   }
 
-  /** Those in the queue whose slots have been reserved. */
-  placeReserved(entries: readonly Entry[]): void {
-    for (const entry of entries) {
-      this.#queue.remove(entry);
-      entry.standsIn = "reserved";
-    }
-    this.#reserved.add(entries);
-  }
-
-  lineUp(entry: Entry): void {
+  lineUp(entry: QueueEntry): void {
     const { agent } = entry;
     entry.standsIn = "line";
     agent.line ??= new IndexedHeap(isOlder);
@@ -57,12 +35,11 @@ export class DueOrder {
     this.noteCapacity(agent);
   }
 
-  /** Takes an entry out of wherever it stands. */
-  remove(entry: Entry): void {
+  /** Takes an entry out of the queue or its line. */
+  remove(entry: QueueEntry): void {
     const { agent, standsIn } = entry;
     entry.standsIn = undefined;
     if (standsIn === "queue") this.#queue.remove(entry);
-    else if (standsIn === "reserved") this.#reserved.remove(entry);
     else if (standsIn === "line") {
       agent.line?.remove(entry);
       if (agent.line?.size === 0) agent.line = undefined;
@@ -70,8 +47,8 @@ export class DueOrder {
     }
   }
 
-  /** To be called when an agent's capacity, or what it has of it left, has changed. */
-  noteCapacity(agent: Agent): void {
+  /** To be called when an agent's capacity, or the number of its jobs, has changed. */
+  noteCapacity(agent: QueueAgent): void {
     if (agent.line !== undefined && hasCapacity(agent)) this.#ready.place(agent);
     else this.#ready.remove(agent);
   }

@@ -21,19 +21,6 @@ export class IndexedHeap<Member extends HeapMember> {
     return this.#members.length;
   }
 
-  /** All for whom `isWithin` holds, in no order. It must hold for whoever is before one for whom it does. */
-  within(isWithin: (member: Member) => boolean): Member[] {
-    const found: Member[] = [];
-    const places = [0];
-    for (let place = places.pop(); place !== undefined; place = places.pop()) {
-      const member = this.#at(place);
-      if (member === undefined || !isWithin(member)) continue;
-      found.push(member);
-      places.push(2 * place + 1, 2 * place + 2);
-    }
-    return found;
-  }
-
   /** Puts a member where it belongs, whether it is new or its order has changed. */
   place(member: Member): void {
     if (member.place < 0) {

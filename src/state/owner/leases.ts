@@ -1,12 +1,10 @@
-/** How long claims last that nobody renews. A lease does not end while the end of its claim is being recorded. */
+/** How long claims last that are not renewed. A lease does not end while the end of its claim is being written. */
 import type { Clock } from "../../clock.js";
 import type { ScheduleState } from "../schedule-state.js";
 import type { Claim, ClaimToken } from "../store.js";
 
-/** A claim on its way: what is known only when it is recorded, or when its slot comes due, is filled in then. */
+/** A claim whose state is filled in when it is recorded. */
 export interface TakenClaim extends Claim {
-  seenAt: Date;
-  claimedAt: Date;
   state: ScheduleState;
 }
 
@@ -14,8 +12,8 @@ export interface Leased {
   readonly claim: TakenClaim;
   /** On the monotonic clock; set by the leases. */
   leaseEndsMs: number;
-  /** Its outcome is being recorded, which nobody may overtake. */
-  isEnding: boolean;
+  /** While the end of the claim is being written: resolves when that has worked or failed. */
+  ending: Promise<void> | undefined;
 }
 
 export class Leases<Held extends Leased> {
@@ -37,14 +35,10 @@ export class Leases<Held extends Leased> {
     this.#firstEndMs = Math.min(this.#firstEndMs, held.leaseEndsMs);
   }
 
-  /** Who holds this claim, as long as no later one holds its schedule. */
+  /** The claim with this token, if it is one of this schedule. */
   find({ token, agent, schedule }: ClaimToken): Held | undefined {
-    const living = this.#byToken.get(token);
-    return living?.claim.agent === agent && living.claim.schedule === schedule ? living : undefined;
-  }
-
-  get size(): number {
-    return this.#byToken.size;
+    const held = this.#byToken.get(token);
+    return held?.claim.agent === agent && held.claim.schedule === schedule ? held : undefined;
   }
 
   has(token: string): boolean {
@@ -60,32 +54,20 @@ export class Leases<Held extends Leased> {
   }
 
   renew(claim: ClaimToken): boolean {
-    const living = this.find(claim);
-    if (living === undefined) return false;
-    living.leaseEndsMs = this.#clock.monotonic() + this.#leaseMs;
+    const held = this.find(claim);
+    if (held === undefined) return false;
+    held.leaseEndsMs = this.#clock.monotonic() + this.#leaseMs;
     return true;
   }
 
-  beginEnd(claim: ClaimToken): boolean {
-    const living = this.find(claim);
-    if (living === undefined || living.isEnding) return false;
-    living.isEnding = true;
-    return true;
-  }
-
-  keep(claim: ClaimToken): void {
-    const living = this.find(claim);
-    if (living !== undefined) living.isEnding = false;
-  }
-
-  /** Those whose lease has ended; they stay until they are deleted. */
+  /** The claims whose lease has ended; they stay until they are deleted. */
   expired(nowMs: number): Held[] {
     if (nowMs < this.#firstEndMs) return [];
     const expired: Held[] = [];
     this.#firstEndMs = Infinity;
-    for (const living of this.#byToken.values()) {
-      if (living.leaseEndsMs <= nowMs && !living.isEnding) expired.push(living);
-      else this.#firstEndMs = Math.min(this.#firstEndMs, living.leaseEndsMs);
+    for (const held of this.#byToken.values()) {
+      if (held.leaseEndsMs <= nowMs && held.ending === undefined) expired.push(held);
+      else this.#firstEndMs = Math.min(this.#firstEndMs, held.leaseEndsMs);
     }
     return expired;
   }

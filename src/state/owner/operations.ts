@@ -1,89 +1,32 @@
-/**
- * What a store commits: changes to the states of schedules, and the claims that were taken.
- * Decided on the draft they are written to, so that they hold whatever others have written meanwhile.
- */
+/** What a store with one owner commits: claims that were made, ended, given back or found after a crash. */
+import { isDeepStrictEqual } from "node:util";
+import { mergedFields } from "../../fields.js";
 import { isoText } from "../../iso-time.js";
+import {
+  claimRefusal,
+  completion,
+  givenBack,
+  interruption,
+  lastJobOf,
+  recordedEnd,
+  seenState,
+} from "../claim-rules.js";
+import type { EndedJobRecord } from "../job-log/job-log.js";
+import { decidedBy, type StateDraft, type StateOperation } from "../operations.js";
+import type { ScheduleState, ScheduleStatePatch } from "../schedule-state.js";
+import type { Claim, JobFinish, ScheduleKey } from "../store.js";
 import { checkedPatch } from "../validate-state.js";
-import type { TakenClaim } from "./leases.js";
-import { claimRefusal, givenBack, interruption, isAhead, seenState } from "../claim-rules.js";
-import { mergedFields } from "../file/yaml/state-text.js";
-import type { ScheduleState, ScheduleStatePatch, StoredClaim } from "../schedule-state.js";
-import type { Claim, ScheduleChange, ScheduleDecision, ScheduleKey } from "../store.js";
 import { wholeState } from "../whole-state.js";
+import type { TakenClaim } from "./leases.js";
 
-/** Changes on the way: patches are seen by later reads, and nothing is kept before all of them are. */
-export interface StateDraft {
-  read(key: ScheduleKey): Partial<ScheduleState>;
-  patch(key: ScheduleKey, patch: ScheduleStatePatch): Partial<ScheduleState>;
-  /** All schedules with a state. */
-  keys(): Iterable<ScheduleKey>;
-}
+type IsHeld = (token: string) => boolean;
 
-export interface StateOperation {
-  /** May be asked again, on another draft. */
-  apply(draft: StateDraft): void;
-}
-
-/** What is written of a patch, given the state that it changes. */
-export type PatchRule = (state: Partial<ScheduleState>, patch: ScheduleStatePatch) => ScheduleStatePatch;
-
-const asGiven: PatchRule = (_, patch) => patch;
-
-/** A change as it is now, whatever its caller does to it later. Throws when it is a patch that cannot be. */
-export function checkedChange(change: ScheduleChange): ScheduleChange {
-  return typeof change === "function" ? change : checkedPatch(change);
-}
-
-/** What the changes decide, each for one schedule. */
-export function decisionBy(changes: readonly ScheduleChange[]): ScheduleDecision {
-  return (state, index) => {
-    const change = changes[index] ?? {};
-    return typeof change === "function" ? change(state) : change;
-  };
-}
-
-/** Changes to different schedules, of which all are made or none. What is wrong with them must not fail others. */
-export class ChangeOperation implements StateOperation {
-  readonly #keys: readonly ScheduleKey[];
-  readonly #decide: ScheduleDecision;
-  readonly #toWrite: PatchRule;
-  #states: readonly Partial<ScheduleState>[] = [];
-  #failure: { readonly error: unknown } | undefined;
-
-  constructor(keys: readonly ScheduleKey[], decide: ScheduleDecision, toWrite: PatchRule = asGiven) {
-    this.#keys = keys;
-    this.#decide = decide;
-    this.#toWrite = toWrite;
-  }
-
-  apply(draft: StateDraft): void {
-    this.#failure = undefined;
-    try {
-      // A draft takes nothing back: all are decided before the first is made.
-      const patches = this.#keys.map((key, index) => this.#patchOf(draft.read(key), index));
-      this.#states = this.#keys.map((key, index) => draft.patch(key, patches[index] ?? {}));
-    } catch (error) {
-      this.#failure = { error };
-    }
-  }
-
-  /** What the changes have made of the states. Throws what went wrong with one of them. */
-  requireDone(): readonly Partial<ScheduleState>[] {
-    if (this.#failure !== undefined) throw this.#failure.error;
-    return this.#states;
-  }
-
-  #patchOf(before: Partial<ScheduleState>, index: number): ScheduleStatePatch {
-    return this.#toWrite(before, checkedPatch(this.#decide(wholeState(before), index)));
-  }
-}
-
-/** A draft in which a claim that nobody holds is none. Whatever is changed of its schedule, it goes. */
+/** A draft without the claims that are not held. Any change of a schedule removes such a claim from it. */
 export class SeenDraft implements StateDraft {
   readonly #draft: StateDraft;
-  readonly #isHeld: (token: string) => boolean;
+  readonly #isHeld: IsHeld;
 
-  constructor(draft: StateDraft, isHeld: (token: string) => boolean) {
+  constructor(draft: StateDraft, isHeld: IsHeld) {
     this.#draft = draft;
     this.#isHeld = isHeld;
   }
@@ -103,7 +46,7 @@ export class SeenDraft implements StateDraft {
   }
 }
 
-/** Records claims, those that nothing speaks against by now. */
+/** Records claims, unless the state forbids them by now. */
 export class ClaimOperation implements StateOperation {
   readonly #taken: readonly TakenClaim[];
   readonly #now: () => Date;
@@ -116,50 +59,129 @@ export class ClaimOperation implements StateOperation {
   }
 
   apply(draft: StateDraft): void {
-    const now = this.#now();
+    const nowMs = this.#now().getTime();
     this.#claims = [];
     this.#dropped = [];
-    for (const claim of this.#taken) {
-      const at = claim.source === "manual" ? undefined : now;
-      (isRecorded(draft, claim, at, claim.claimedAt) ? this.#claims : this.#dropped).push(claim);
-    }
+    for (const claim of this.#taken)
+      (isRecorded(draft, claim, nowMs) ? this.#claims : this.#dropped).push(claim);
   }
 
-  /** Those that something speaks against by now. */
+  /** The claims that the state forbids. */
   get dropped(): readonly TakenClaim[] {
     return this.#dropped;
   }
 
-  /** Those that were recorded. */
+  /** The claims that were recorded. */
   get claims(): readonly Claim[] {
     return this.#claims;
   }
 }
 
-/** Records claims of slots that are due soon, those that nothing would speak against then. */
-export class ReserveOperation implements StateOperation {
-  readonly #reserved: readonly TakenClaim[];
-  readonly #isWanted: (claim: TakenClaim) => boolean;
+function isRecorded(draft: StateDraft, taken: TakenClaim, nowMs: number): boolean {
+  const { token, jobId, slot, source, claimedAt } = taken;
+  const state = draft.read(taken);
+  const at = source === "manual" ? undefined : nowMs;
+  if (claimRefusal({ state, isRunning: false, isAtCapacity: false, nowMs: at }) !== undefined) return false;
+  const claim = {
+    token,
+    job_id: jobId,
+    slot: isoText(slot),
+    source: source ?? null,
+    claimed_at: isoText(claimedAt),
+  };
+  taken.state = wholeState(draft.patch(taken, { status: "running", claim }));
+  return true;
+}
 
-  /** `isWanted`: whether a reservation still holds when it is written. */
-  constructor(reserved: readonly TakenClaim[], isWanted: (claim: TakenClaim) => boolean) {
-    this.#reserved = reserved;
-    this.#isWanted = isWanted;
+/** The end of a claim that is held. */
+export interface HeldEnd extends JobFinish {
+  /** The state that an earlier write of this end would have left, which failed: it may be in the file all the same. */
+  readonly triedState: Partial<ScheduleState> | undefined;
+}
+
+/** Ends claims. One whose change cannot be decided stays as it is, and the rest end. */
+export class EndOperation implements StateOperation {
+  readonly #ends: readonly HeldEnd[];
+  readonly #isDefined: (key: ScheduleKey) => boolean;
+  #failures = new Map<number, unknown>();
+  #states: (Partial<ScheduleState> | undefined)[] = [];
+
+  constructor(ends: readonly HeldEnd[], isDefined: (key: ScheduleKey) => boolean) {
+    this.#ends = ends;
+    this.#isDefined = isDefined;
   }
 
   apply(draft: StateDraft): void {
-    for (const claim of this.#reserved.filter(this.#isWanted))
-      isRecorded(draft, claim, claim.slot, undefined);
+    this.#failures = new Map();
+    this.#states = this.#ends.map((end, index) => {
+      const { claim } = end;
+      const state = draft.read(claim);
+      if (isWritten(end, state)) return state;
+      try {
+        return draft.patch(claim, this.#patchOf(end, state));
+      } catch (error) {
+        this.#failures.set(index, error);
+        return undefined;
+      }
+    });
+  }
+
+  /** Why changes could not be decided, by their index. */
+  get failures(): ReadonlyMap<number, unknown> {
+    return this.#failures;
+  }
+
+  /** The states after the ends; `undefined` for one that failed. */
+  get states(): readonly (Partial<ScheduleState> | undefined)[] {
+    return this.#states;
+  }
+
+  #patchOf(end: HeldEnd, state: Partial<ScheduleState>): ScheduleStatePatch {
+    const { claim, change, record, keepsSlot = false } = end;
+    const patch = keepsSlot
+      ? givenBack(state)
+      : completion(state, checkedPatch(decidedBy(change, wholeState(state))));
+    const withJob = record === undefined ? patch : mergedFields(patch, { last_job: lastJobOf(record) });
+    return this.#isDefined(claim) ? withJob : mergedFields(withJob, NO_PLAN);
   }
 }
 
-/** Gives back claims that nobody holds. */
+const NO_PLAN = { next_run_at: null, next_run_source: null } as const;
+
+/** Whether an earlier write of this end, whose reply was lost, is what the state says. */
+function isWritten({ claim, record, triedState }: HeldEnd, state: Partial<ScheduleState>): boolean {
+  if (record !== undefined) return state.last_job?.id === claim.jobId;
+  return triedState !== undefined && isDeepStrictEqual(state, triedState);
+}
+
+/** Removes the plans of schedules that are no longer defined. A running schedule loses its plan when its job ends. */
+export class UnplanOperation implements StateOperation {
+  readonly #keys: readonly ScheduleKey[];
+  readonly #isDefined: (key: ScheduleKey) => boolean;
+  readonly #isHeld: IsHeld;
+
+  constructor(keys: readonly ScheduleKey[], isDefined: (key: ScheduleKey) => boolean, isHeld: IsHeld) {
+    this.#keys = keys;
+    this.#isDefined = isDefined;
+    this.#isHeld = isHeld;
+  }
+
+  apply(draft: StateDraft): void {
+    for (const key of this.#keys) {
+      const { claim } = draft.read(key);
+      const isClaimed = claim != null && this.#isHeld(claim.token);
+      if (!isClaimed && !this.#isDefined(key)) draft.patch(key, NO_PLAN);
+    }
+  }
+}
+
+/** Gives back claims that are not held. */
 export class FreeOperation implements StateOperation {
-  readonly #isHeld: (token: string) => boolean;
+  readonly #isHeld: IsHeld;
   readonly #keys: readonly ScheduleKey[] | undefined;
 
-  /** Of all schedules, or of these. */
-  constructor(isHeld: (token: string) => boolean, keys?: readonly ScheduleKey[]) {
+  /** Of all schedules, or of `keys`. */
+  constructor(isHeld: IsHeld, keys?: readonly ScheduleKey[]) {
     this.#isHeld = isHeld;
     this.#keys = keys;
   }
@@ -172,37 +194,23 @@ export class FreeOperation implements StateOperation {
   }
 }
 
-/** Frees what an owner that died left running. */
+/** Frees what an owner that died left running: by the job's final record where there is one, else as interrupted. */
 export class RecoverOperation implements StateOperation {
   readonly #now: () => Date;
+  readonly #records: ReadonlyMap<string, EndedJobRecord>;
 
-  constructor(now: () => Date) {
+  constructor(now: () => Date, records: ReadonlyMap<string, EndedJobRecord>) {
     this.#now = now;
+    this.#records = records;
   }
 
   apply(draft: StateDraft): void {
     for (const key of draft.keys()) {
       const state = draft.read(key);
+      if (state.status !== "running" && state.claim == null) continue;
+      const record = state.claim == null ? undefined : this.#records.get(state.claim.job_id);
       const now = this.#now();
-      if (state.status === "running" || state.claim != null)
-        draft.patch(key, isAhead(state, now) ? givenBack(state) : interruption(state, now));
+      draft.patch(key, record === undefined ? interruption(state, now) : recordedEnd(state, record, now));
     }
   }
-}
-
-/** Records a claim, unless something speaks against it `at` that time; at any, where that is absent. */
-function isRecorded(
-  draft: StateDraft,
-  taken: TakenClaim,
-  at: Date | undefined,
-  claimedAt: Date | undefined,
-): boolean {
-  const { token, jobId, slot, source } = taken;
-  const state = draft.read(taken);
-  const question = { state, isRunning: false, isAtCapacity: false, nowMs: at?.getTime() };
-  if (claimRefusal(question) !== undefined) return false;
-  const stored: StoredClaim = { token, job_id: jobId, slot: isoText(slot), source: source ?? null };
-  const claim = claimedAt === undefined ? stored : { ...stored, claimed_at: isoText(claimedAt) };
-  taken.state = wholeState(draft.patch(taken, { status: "running", claim }));
-  return true;
 }

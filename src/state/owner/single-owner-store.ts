@@ -1,83 +1,88 @@
 /**
- * What every store with one owner does alike: it decides by the claim book, and hands each change to whatever keeps
- * the states. Where they are kept, and what durable means there, is up to the store.
+ * What every store with one owner does: it decides by the claim queue, and hands each change to the subclass, which
+ * keeps the states. Where they are kept, and what durable means there, is up to the subclass.
  */
 import type { Clock } from "../../clock.js";
 import { quote } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import { systemRandom } from "../../random.js";
-import { checkDefinition, checkKey, checkName } from "../validate-state.js";
-import { ClaimBook } from "./claim-queue.js";
-import type { TakenClaim } from "./leases.js";
-import { completion, givenBack, seenState } from "../claim-rules.js";
-import { invalidState, StateLockedError } from "../errors.js";
-import { JobIds } from "../job-log/job-id.js";
-import type { JobLog } from "../job-log/job-log.js";
+import { recordOfLastJob, seenState } from "../claim-rules.js";
+import { invalidState, StateError, StateLockedError } from "../errors.js";
+import { isJobId, JobIds } from "../job-log/job-id.js";
+import type { JobLog, JobRecord } from "../job-log/job-log.js";
 import { leaseLength } from "../lease-length.js";
-import type { ScheduleState } from "../schedule-state.js";
-import {
-  ChangeOperation,
-  checkedChange,
-  ClaimOperation,
-  decisionBy,
-  FreeOperation,
-  type PatchRule,
-  RecoverOperation,
-  ReserveOperation,
-  SeenDraft,
-  type StateOperation,
-} from "./operations.js";
+import { ChangeOperation, checkedChange, decisionBy, type StateOperation } from "../operations.js";
 import { OutsideListeners } from "../outside-listeners.js";
-import { wholeState } from "../whole-state.js";
+import type { ScheduleState } from "../schedule-state.js";
+import type { StoreClock } from "../store-clock.js";
 import type {
   Claim,
-  ClaimEnd,
   ClaimRefusal,
   ClaimToken,
+  DefinedSchedule,
+  Definitions,
   DueSlots,
+  FinishResult,
+  JobFinish,
   OutsideChange,
   ScheduleChange,
   ScheduleDecision,
-  ScheduleDefinition,
   ScheduleKey,
   StateStore,
 } from "../store.js";
-import type { StoreClock } from "../store-clock.js";
+import { checkDefinitions, checkKey, checkName } from "../validate-state.js";
+import { wholeState } from "../whole-state.js";
+import { ClaimQueue } from "./claim-queue.js";
+import { JobFinishes } from "./job-finishes.js";
+import type { TakenClaim } from "./leases.js";
+import { ClaimOperation, FreeOperation, RecoverOperation, SeenDraft, UnplanOperation } from "./operations.js";
+import type { OwnedJobLog } from "./owned-job-log.js";
 
-export interface StoreBaseOptions {
+export interface SingleOwnerStoreOptions {
   readonly clock: StoreClock;
   readonly logger: Logger;
   readonly leaseMs?: number | undefined;
 }
 
-export abstract class StoreBase implements StateStore {
+export abstract class SingleOwnerStore implements StateStore {
   abstract readonly jobs: JobLog;
   readonly leaseMs: number;
   readonly #clock: StoreClock;
   readonly #logger: Logger;
-  readonly #book: ClaimBook;
+  readonly #queue: ClaimQueue;
+  readonly #finishes: JobFinishes;
   readonly #listeners: OutsideListeners;
+  /** Schedules that are defined no longer, whose plan is still to be removed. */
+  #gone: readonly ScheduleKey[] = [];
 
-  constructor({ clock, logger, leaseMs }: StoreBaseOptions) {
+  constructor({ clock, logger, leaseMs }: SingleOwnerStoreOptions) {
     this.leaseMs = leaseLength(leaseMs);
     this.#clock = clock;
     this.#logger = logger;
     this.#listeners = new OutsideListeners(logger);
     const ids = new JobIds(systemRandom);
-    this.#book = new ClaimBook(clock, this.leaseMs, (at) => ids.next(at));
+    this.#queue = new ClaimQueue(clock, this.leaseMs, (at) => ids.next(at));
+    this.#finishes = new JobFinishes({
+      queue: this.#queue,
+      log: () => this.log,
+      known: (key) => this.known(key),
+      commit: (operation) => this.commit(operation),
+    });
   }
 
   abstract open(clock?: Clock): Promise<void>;
   abstract close(): Promise<void>;
 
-  /** Brings what is known up to date, where others may have changed it. */
+  /** The log that `jobs` is the public side of. */
+  protected abstract get log(): OwnedJobLog;
+  /** Brings what is known up to date, where a second process may have changed it. */
   protected abstract refresh(): Promise<void>;
-  /** Looks without waiting: whether this store owns its states and what is known is up to date, as far as can be told so. */
-  protected abstract glance(): boolean;
   /** What is known of a schedule, without waiting. */
   protected abstract known(key: ScheduleKey): Partial<ScheduleState>;
   protected abstract knownSchedules(agent: string): Iterable<readonly [string, Partial<ScheduleState>]>;
-  /** Resolves when the operation's changes are durable; then calls `noteChanges`. May ask the operation again. */
+  /** All schedules with a known state. */
+  protected abstract knownKeys(): Iterable<ScheduleKey>;
+  /** Resolves when the operation's changes are durable; then calls `noteChanges`. May apply the operation again. */
   protected abstract commit(operation: StateOperation): Promise<void>;
   /** Whether this store owns its states, so that it knows of every claim that is held. */
   protected abstract get isOwner(): boolean;
@@ -88,11 +93,15 @@ export abstract class StoreBase implements StateStore {
     return this.close();
   }
 
-  async define(definitions: readonly ScheduleDefinition[]): Promise<readonly ScheduleState[]> {
-    for (const definition of definitions) checkDefinition(definition);
+  async define(definitions: Definitions): Promise<readonly DefinedSchedule[]> {
+    checkDefinitions(definitions);
     await this.refresh();
-    this.#book.define(definitions, (key) => this.known(key));
-    return definitions.map((key) => wholeState(this.seen(this.known(key))));
+    const gone = this.#queue.define(definitions, (key) => this.known(key));
+    await this.#unplan(gone);
+    return definitions.schedules.map((key) => ({
+      state: wholeState(this.seen(this.known(key))),
+      isPlannedHere: true,
+    }));
   }
 
   async read(key: ScheduleKey): Promise<ScheduleState> {
@@ -132,32 +141,22 @@ export abstract class StoreBase implements StateStore {
   async claimDue(limit: number): Promise<DueSlots> {
     if (!(limit >= 0)) throw invalidState(`Invalid limit ${quote(limit)}: expected a number from 0.`);
     this.requireOwner();
-    // A lease that ends while this call is under way could not be renewed by who made it.
+    // The caller cannot renew a lease that ends while this call is under way.
     const askedMs = this.#clock.monotonic();
     await this.refresh();
-    const { ready, claims, skipped, expired, withdrawn } = this.#book.take(limit, askedMs);
+    const { claims: taken, skipped, expired } = this.#queue.take(limit, askedMs);
+    // Right after taking: what is due by now was taken, or waits.
+    const dueMs = this.#queue.nextDueMs();
     if (expired.length > 0) await this.#endExpired(expired);
-    if (withdrawn.length > 0) void this.free((operation) => this.commit(operation), withdrawn);
-    return { claims: ready.length > 0 ? ready : await this.#record(claims), skipped };
-  }
-
-  async reserve(limit: number, aheadMs: number): Promise<void> {
-    this.requireOwner();
-    const reserved = this.#book.reserve(limit, aheadMs);
-    if (reserved.length === 0) return;
-    try {
-      await this.commit(new ReserveOperation(reserved, (claim) => this.#book.isReserved(claim)));
-    } catch (error) {
-      for (const claim of reserved) if (this.#book.isReserved(claim)) this.#book.withdraw(claim);
-      throw error;
-    }
+    const claims = await this.#record(taken);
+    return { claims, skipped, nextDueAt: dueMs === undefined ? undefined : new Date(dueMs) };
   }
 
   async claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
     checkKey(key);
     this.requireOwner();
     await this.refresh();
-    const taken = this.#book.takeOne(key);
+    const taken = this.#queue.takeOne(key);
     if (taken === undefined)
       throw invalidState(
         `${quote(key.agent)}/${quote(key.schedule)} is not defined, so it cannot be claimed.`,
@@ -169,52 +168,39 @@ export abstract class StoreBase implements StateStore {
 
   async renew(claim: ClaimToken): Promise<boolean> {
     this.requireOwner();
-    return this.#book.renew(claim);
+    return this.#queue.renew(claim);
   }
 
-  async complete(claim: ClaimToken, change: ScheduleChange): Promise<boolean> {
-    const [isHeld] = await this.#endAll([{ claim, change }], completion);
-    return isHeld === true;
+  async startJobs(jobs: readonly JobRecord[]): Promise<void> {
+    if (jobs.length === 0) return;
+    const failures = await this.log.openRecords(jobs);
+    const failure = failures.find((one) => one !== undefined);
+    if (failure !== undefined) throw failure.error;
   }
 
-  completeAll(ends: readonly ClaimEnd[]): Promise<readonly boolean[]> {
-    return this.#endAll(ends, completion);
-  }
-
-  async release(claim: ClaimToken): Promise<boolean> {
-    const [isHeld] = await this.#endAll([{ claim, change: givenBack }]);
-    return isHeld === true;
-  }
-
-  idleMs(): number {
-    if (!this.glance() || this.#book.hasClaims) return 0;
-    const dueMs = this.#book.nextDueMs();
-    return dueMs === undefined ? Infinity : Math.max(0, dueMs - this.#clock.now().getTime());
-  }
-
-  async nextDueAt(lookedAt?: Date): Promise<Date | undefined> {
-    const dueMs = this.#book.nextDueMs(lookedAt?.getTime());
-    return dueMs === undefined ? undefined : new Date(dueMs);
+  async finishJobs(ends: readonly JobFinish[]): Promise<readonly FinishResult[]> {
+    this.requireOwner();
+    return this.#finishes.finish(ends);
   }
 
   onChange(listener: (changes: readonly OutsideChange[]) => void): () => void {
     return this.#listeners.add(listener);
   }
 
-  /** Frees what an owner that died left running. */
-  protected recover(): Promise<void> {
-    this.#book.endAll();
-    return this.commit(new RecoverOperation(() => this.#clock.now()));
+  /** Frees what an owner that died left running, and makes the records that it could not write. */
+  protected async recover(): Promise<void> {
+    this.#queue.endAll();
+    await this.refresh();
+    const states = Array.from(this.knownKeys(), (key) => ({ key, state: this.known(key) }));
+    const claimed = states.flatMap(({ state }) => state.claim?.job_id ?? []).filter(isJobId);
+    const records = claimed.length === 0 ? new Map() : await this.log.closedRecords(claimed);
+    await this.#recordLastJobs(states);
+    await this.commit(new RecoverOperation(() => this.#clock.now(), records));
   }
 
-  /** What is true of a stored state, as far as can be known: only an owner knows which claims are held. */
-  protected seen(state: Partial<ScheduleState>): Partial<ScheduleState> {
-    return seenState(state, this.#isHeld);
-  }
-
-  /** To be called with every schedule whose state has become another. */
+  /** To be called with every schedule whose state has changed. */
   protected noteChanges(keys: Iterable<ScheduleKey>): void {
-    for (const key of keys) this.#book.note(key, this.known(key));
+    for (const key of keys) this.#queue.note(key, this.known(key));
   }
 
   /** As `noteChanges`, for changes that came from outside. */
@@ -224,7 +210,35 @@ export abstract class StoreBase implements StateStore {
     this.#listeners.tell(changes);
   }
 
-  /** Makes claims durable, and answers those that nothing speaks against by now. */
+  /**
+   * Gives back claims that are not held, of `keys` or of all schedules. Before ownership is given up that is needed,
+   * or the next owner would count them as interrupted. Does not reject: a claim that is not held is ignored, and the
+   * next owner frees it.
+   */
+  protected async free(
+    commit: (operation: StateOperation) => Promise<void>,
+    keys?: readonly ScheduleKey[],
+  ): Promise<void> {
+    try {
+      await commit(new FreeOperation(this.#isHeld, keys));
+    } catch (cause) {
+      if (cause instanceof StateLockedError) return;
+      this.#logger.error(`Could not free claims that are not held: ${String(cause)}`);
+    }
+  }
+
+  /** The state without a claim that is not held. Only an owner knows which claims are held. */
+  protected seen(state: Partial<ScheduleState>): Partial<ScheduleState> {
+    return seenState(state, this.#isHeld);
+  }
+
+  readonly #isHeld = (token: string): boolean => !this.isOwner || this.#queue.isHeld(token);
+
+  #asSeen(operation: StateOperation): StateOperation {
+    return { apply: (draft) => operation.apply(new SeenDraft(draft, this.#isHeld)) };
+  }
+
+  /** Makes claims durable, and returns the claims that the state still allows. */
   async #record(taken: readonly TakenClaim[]): Promise<readonly Claim[]> {
     if (taken.length === 0) return [];
     const operation = new ClaimOperation(taken, () => this.#clock.now());
@@ -233,35 +247,22 @@ export abstract class StoreBase implements StateStore {
       await this.commit(operation);
       dropped = operation.dropped;
     } finally {
-      for (const claim of dropped) this.#book.end(claim, this.known(claim));
+      for (const claim of dropped) this.#queue.end(claim, this.known(claim));
     }
     return operation.claims;
   }
 
-  /** Ends those of the claims that are held, and keeps them all when that cannot be written. */
-  async #endAll(ends: readonly ClaimEnd[], toWrite?: PatchRule): Promise<readonly boolean[]> {
-    const changes = ends.map(({ change }) => checkedChange(change));
-    this.requireOwner();
-    const areHeld = ends.map(({ claim }) => this.#book.beginEnd(claim));
-    const held = ends.filter((_, index) => areHeld[index]);
-    if (held.length === 0) return areHeld;
-    const operation = new ChangeOperation(
-      held.map(({ claim }) => claim),
-      decisionBy(changes.filter((_, index) => areHeld[index])),
-      toWrite,
-    );
-    try {
-      await this.commit(operation);
-      operation.requireDone();
-    } catch (error) {
-      for (const { claim } of held) this.#book.keep(claim);
-      throw error;
-    }
-    for (const { claim } of held) this.#book.end(claim, this.known(claim));
-    return areHeld;
+  /** A schedule that is defined no longer is not due, and must not be when it is defined again. */
+  async #unplan(gone: readonly ScheduleKey[]): Promise<void> {
+    const isDefined = (key: ScheduleKey): boolean => this.#queue.isDefined(key);
+    this.#gone = [...this.#gone, ...gone].filter((key) => !isDefined(key));
+    if (this.#gone.length === 0 || !this.isOwner) return;
+    const unplanned = this.#gone;
+    await this.commit(new UnplanOperation(unplanned, isDefined, this.#isHeld));
+    if (this.#gone === unplanned) this.#gone = [];
   }
 
-  /** Claims that nobody renewed leave a state that says running, and a job whose end nobody will report. */
+  /** An expired claim leaves a state that says running, and a job whose end is not reported. */
   async #endExpired(expired: readonly TakenClaim[]): Promise<void> {
     await this.free((operation) => this.commit(operation), expired);
     for (const { agent, schedule, jobId } of expired) {
@@ -274,25 +275,27 @@ export abstract class StoreBase implements StateStore {
     }
   }
 
-  readonly #isHeld = (token: string): boolean => !this.isOwner || this.#book.isHeld(token);
-
-  #asSeen(operation: StateOperation): StateOperation {
-    return { apply: (draft) => operation.apply(new SeenDraft(draft, this.#isHeld)) };
-  }
-
-  /**
-   * Frees what nobody runs: those of `keys`, or all, before ownership is given up, as what was reserved was not interrupted.
-   * Does not reject: a claim that nobody holds is not taken for one, whatever the states say. Another owner frees it too.
-   */
-  protected async free(
-    commit: (operation: StateOperation) => Promise<void>,
-    keys?: readonly ScheduleKey[],
+  /** The state of an ended job may be durable and its record not. */
+  async #recordLastJobs(
+    states: readonly { readonly key: ScheduleKey; readonly state: Partial<ScheduleState> }[],
   ): Promise<void> {
-    try {
-      await commit(new FreeOperation(this.#isHeld, keys));
-    } catch (cause) {
-      if (cause instanceof StateLockedError) return;
-      this.#logger.error(`Could not free what nobody runs: ${String(cause)}`);
+    const last = states.flatMap(({ key, state }) => {
+      const { last_job: job } = state;
+      return job == null || !isJobId(job.id) ? [] : [{ key, state, job }];
+    });
+    if (last.length === 0) return;
+    const unrecorded = await this.log.unrecordedJobs(last.map(({ job }) => job.id));
+    const missing = last.filter(({ job }) => unrecorded.has(job.id));
+    if (missing.length === 0) return;
+    const now = this.#clock.now();
+    const failures = await this.log.closeRecords(
+      missing.map(({ key, state, job }) => recordOfLastJob(key, state, job, now)),
+    );
+    for (const [index, failure] of failures.entries()) {
+      if (failure === undefined) continue;
+      if (!(failure.error instanceof StateError && failure.error.code === "INVALID_STATE"))
+        throw failure.error;
+      this.#logger.error(`Could not record ${missing[index]?.job.id}: ${failure.error.message}`);
     }
   }
 }

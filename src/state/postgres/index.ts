@@ -1,4 +1,4 @@
-/** What `rota/postgres` offers; needs the package `pg`. */
+/** The entry point `rota/postgres`, which needs the package `pg`. */
 export { migrate, type Migrated } from "./schema/migrate.js";
 export { PostgresStore } from "./postgres-store.js";
 export type { PostgresStoreOptions } from "./options.js";

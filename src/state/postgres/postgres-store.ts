@@ -1,72 +1,71 @@
 /**
- * The store of many schedulers on many machines: PostgreSQL decides who claims what, by its own clock, and every write
- * is fenced by what it was decided on. Only the end of a lease frees what another node runs.
+ * A store that the schedulers of many machines share. PostgreSQL decides by its own clock which node claims which slot, and
+ * every write is refused when its row has changed since it was read. A node frees the claim of a different node only after its lease.
  */
 import type { Clock } from "../../clock.js";
 import { messageOf, quote } from "../../errors.js";
 import { type Logger, processLogger } from "../../logger.js";
-import { checkDefinition, checkKey, checkName } from "../validate-state.js";
-import { completion, givenBack } from "../claim-rules.js";
+import { checkDefinitions, checkKey, checkName } from "../validate-state.js";
 import { invalidState, StateError } from "../errors.js";
-import { leaseLength } from "../lease-length.js";
+import type { JobRecord } from "../job-log/job-log.js";
+import { leaseLength, longestHoldMs } from "../lease-length.js";
 import { OutsideListeners } from "../outside-listeners.js";
 import { SCHEDULE_KEYS, type ScheduleState } from "../schedule-state.js";
-import { ChangeOperation, checkedChange, decisionBy, type PatchRule } from "../owner/operations.js";
+import { ChangeOperation, checkedChange, decisionBy } from "../operations.js";
 import type {
   Claim,
-  ClaimEnd,
   ClaimRefusal,
   ClaimToken,
+  DefinedSchedule,
+  Definitions,
   DueSlots,
+  FinishResult,
+  JobFinish,
   OutsideChange,
   ScheduleChange,
   ScheduleDecision,
-  ScheduleDefinition,
   ScheduleKey,
   StateStore,
 } from "../store.js";
 import { wholeState } from "../whole-state.js";
 import { ChangeFeed } from "./connection/change-feed.js";
-import { ClaimDesk, MOST_CLAIMS } from "./claims/claimer.js";
-import { ClaimEnds } from "./writes/claim-ends.js";
+import { Claimer } from "./claims/claimer.js";
 import { ClaimRenewals } from "./claims/claim-renewals.js";
 import { Database } from "./connection/database.js";
+import { DatabaseClock } from "./connection/database-clock.js";
 import { readStates } from "./rows/fleet-rows.js";
 import { Heartbeat } from "./node/heartbeat.js";
 import { requireReadCommitted } from "./connection/isolation.js";
-import { takeListeningPlace } from "./connection/listener-slots.js";
+import { takeListenerSlot } from "./connection/listener-slots.js";
 import { migrateDatabase } from "./schema/migrate.js";
-import { checkedNodeName, signOff } from "./node/node.js";
-import { NodeLife } from "./node/node-registration.js";
+import { checkedNodeName, NodeRegistration } from "./node/node-registration.js";
 import { PostgresJobLog } from "./jobs/postgres-job-log.js";
 import type { PostgresStoreOptions } from "./options.js";
+import { JobFinisher } from "./writes/job-finisher.js";
 import { StateWriter } from "./writes/state-writer.js";
-import { StoreTime } from "./connection/database-clock.js";
 import type { News } from "./writes/write-statement.js";
 
 /** The plans of a large fleet are one write. */
 const SHORTEST_WRITE_TIMEOUT_MS = 10_000;
 
-/** What a node tells others of a schedule that it starts by hand only: who runs it at its times has to plan it anew. */
+/** Keys whose changes are sent to the nodes that plan a schedule, by a node on which it is manual-only. */
 const CONTROLLED_KEYS: News = ["status", "paused_until", "hint"];
-
-const asGivenBack: PatchRule = (state) => givenBack(state);
 
 export class PostgresStore implements StateStore {
   readonly leaseMs: number;
-  readonly isShared = true;
+  readonly holdMs: number;
   readonly jobs: PostgresJobLog;
   readonly #logger: Logger;
   readonly #database: Database;
-  readonly #time: StoreTime;
+  readonly #time: DatabaseClock;
   readonly #writer: StateWriter;
-  readonly #desk: ClaimDesk;
+  readonly #claimer: Claimer;
   readonly #renewals: ClaimRenewals;
-  readonly #ends: ClaimEnds;
+  readonly #finisher: JobFinisher;
   readonly #listeners: OutsideListeners;
-  readonly #life: NodeLife;
-  #definitions: readonly ScheduleDefinition[] = [];
-  /** The id of this node while it is open. */
+  readonly #registration: NodeRegistration;
+  #definitions: Definitions = { schedules: [] };
+  /** The id of this node while the store is open. */
   #node: string | undefined;
   #feed: ChangeFeed | undefined;
   #leavePool: () => void = () => {};
@@ -77,8 +76,9 @@ export class PostgresStore implements StateStore {
     const leaseMs = leaseLength(options.leaseMs);
     const logger = options.logger ?? processLogger;
     this.leaseMs = leaseMs;
+    this.holdMs = longestHoldMs(leaseMs);
     this.#logger = logger;
-    const time = new StoreTime(clock);
+    const time = new DatabaseClock(clock);
     this.#time = time;
     const prepare = async (unprepared: Database): Promise<void> => {
       await requireReadCommitted(unprepared);
@@ -89,46 +89,36 @@ export class PostgresStore implements StateStore {
     this.#database = database;
     const whenTimeKnown = (): Promise<void> => database.prepare();
     const node = (): string | undefined => this.#node;
-    this.jobs = new PostgresJobLog({ database, clock: time, whenTimeKnown, logger, node, ...options.jobs });
+    const jobs = new PostgresJobLog({ database, clock: time, whenTimeKnown, logger, node, ...options.jobs });
+    this.jobs = jobs;
     const writer = new StateWriter({
       database,
       node,
-      onWritten: ({ dueMs, leftMs, ended }) =>
-        this.#desk.noteWritten({ dueMs, leftMs, hasEnded: ended.length > 0 }),
       monotonic: () => time.monotonic(),
       timeoutMs: Math.max(leaseMs / 2, SHORTEST_WRITE_TIMEOUT_MS),
     });
     this.#writer = writer;
-    const { jobs } = this;
-    const self = { name: checkedNodeName(options.nodeName), leaseMs };
+    const name = checkedNodeName(options.nodeName);
     const read = (keys: readonly ScheduleKey[]): ReturnType<StateWriter["read"]> => writer.read(keys);
-    this.#life = new NodeLife({ database, time, jobs, logger, node: self, read });
-    this.#desk = new ClaimDesk({
-      database,
-      writer,
-      time,
-      jobs,
-      logger,
-      leaseMs,
-      keyOf: (id) => this.#life.defined.keyOf(id),
-    });
-    this.#ends = new ClaimEnds(writer, jobs);
+    this.#registration = new NodeRegistration({ database, time, jobs, logger, name, leaseMs, read });
+    this.#claimer = new Claimer({ database, writer, time, jobs, logger, leaseMs });
+    this.#finisher = new JobFinisher(writer, jobs);
     this.#renewals = new ClaimRenewals({ database, writer, time, leaseMs });
     this.#listeners = new OutsideListeners(logger);
   }
 
-  /** The database's time, known from the first answer on. */
+  /** The database's time, known from the first reply on. */
   get clock(): Clock {
     return this.#time;
   }
 
   async open(clock?: Clock): Promise<void> {
-    // At once: whoever opens it may sleep by it meanwhile.
+    // Before anything is awaited: the caller may sleep by this clock meanwhile.
     if (this.#node === undefined) this.#time.adopt(clock);
     await this.#alone(async () => {
       if (this.#node !== undefined) return;
-      // Before anything is written: who cannot listen is no node.
-      this.#leavePool = takeListeningPlace(this.#database.pool);
+      // Before anything is written: a node must be able to listen.
+      this.#leavePool = takeListenerSlot(this.#database.pool);
       try {
         await this.#openNode();
       } catch (error) {
@@ -138,9 +128,9 @@ export class PostgresStore implements StateStore {
     });
   }
 
-  /** What cannot be said any more is found out by others when its leases end. */
+  /** When the database cannot be reached, the other nodes learn from the leases that this one is gone. */
   async close(): Promise<void> {
-    await this.#desk.alone(async () => {
+    await this.#claimer.alone(async () => {
       await this.#writer.alone(async () => {});
       const node = this.#node;
       this.#node = undefined;
@@ -149,8 +139,8 @@ export class PostgresStore implements StateStore {
       try {
         await this.jobs.close();
         if (node !== undefined) {
-          await this.#desk.endOwn(node);
-          await signOff(this.#database, node);
+          await this.#claimer.endOwn(node);
+          await this.#registration.signOff(node);
         }
       } catch (error) {
         this.#logger.warn(`Could not sign off: ${messageOf(error)}`);
@@ -163,21 +153,22 @@ export class PostgresStore implements StateStore {
     return this.close();
   }
 
-  async define(definitions: readonly ScheduleDefinition[]): Promise<readonly ScheduleState[]> {
-    for (const definition of definitions) checkDefinition(definition);
-    const copies = definitions.map(({ agent, schedule, maxConcurrent, isAutomatic }) => ({
-      agent,
-      schedule,
-      maxConcurrent,
-      isAutomatic,
-    }));
+  async define(definitions: Definitions): Promise<readonly DefinedSchedule[]> {
+    checkDefinitions(definitions);
+    // Copies: the caller may change its own while the store waits.
+    const { agents, schedules } = structuredClone(definitions);
     return this.#alone(async () => {
       const node = this.#node;
       const rows =
-        node === undefined ? await this.#writer.read(copies) : await this.#life.define(node, copies);
-      this.#desk.forgetLooks();
-      this.#definitions = copies;
-      return rows.map(({ state }) => wholeState(state));
+        node === undefined
+          ? await this.#writer.read(schedules)
+          : await this.#registration.define(node, { agents, schedules });
+      this.#claimer.define(this.#registration.schedules);
+      this.#definitions = { agents, schedules };
+      return rows.map(({ state }, index) => ({
+        state: wholeState(state),
+        isPlannedHere: schedules[index]?.isAutomatic !== false,
+      }));
     });
   }
 
@@ -196,8 +187,8 @@ export class PostgresStore implements StateStore {
     checkKey(key);
     const { agent, schedule } = key;
     const operation = new ChangeOperation([{ agent, schedule }], decisionBy([checkedChange(change)]));
-    const isByHand = this.#node !== undefined && this.#life.defined.isByHand(key);
-    const news = isByHand ? CONTROLLED_KEYS : this.#news;
+    const isManual = this.#node !== undefined && this.#registration.isManual(key);
+    const news = isManual ? CONTROLLED_KEYS : this.#news;
     await this.#writer.commit({ keys: [{ agent, schedule }], operation, news });
     const [state = {}] = operation.requireDone();
     return wholeState(state);
@@ -217,50 +208,40 @@ export class PostgresStore implements StateStore {
   async claimDue(limit: number): Promise<DueSlots> {
     if (!(limit >= 0)) throw invalidState(`Invalid limit ${quote(limit)}: expected a number from 0.`);
     const node = this.#requireNode();
-    await this.#life.liveByGivenClock(node);
-    const { claims, skipped, latestChange } = await this.#desk.claimDue(node, limit);
-    this.#feed?.noteLatest(latestChange);
-    const hasMore = claims.length >= MOST_CLAIMS && limit > MOST_CLAIMS;
-    return hasMore ? { claims, skipped, hasMore } : { claims, skipped };
-  }
-
-  /** Does nothing: a claim at its time is one round trip, and others could not see what was made ready here. */
-  async reserve(): Promise<void> {
-    this.#requireNode();
+    if (!this.#time.isTheDatabases) await this.#registration.showLifeByGivenClock(node);
+    const { claims, skipped, nextDueAt, latestChange } = await this.#claimer.claimDue(node, limit);
+    // Notifications may be lost.
+    if (this.#feed !== undefined && latestChange > this.#feed.reported) this.#feed.look();
+    return { claims, skipped, nextDueAt };
   }
 
   async claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
     checkKey(key);
     const node = this.#requireNode();
-    if (!this.#life.defined.has(key))
+    if (!this.#registration.isDefined(key))
       throw invalidState(
         `${quote(key.agent)}/${quote(key.schedule)} is not defined, so it cannot be claimed.`,
       );
-    return this.#desk.claim(node, key);
+    return this.#claimer.claim(node, key);
   }
 
   async renew(claim: ClaimToken): Promise<boolean> {
-    await this.#life.liveByGivenClock(this.#requireNode());
+    const node = this.#requireNode();
+    if (!this.#time.isTheDatabases) await this.#registration.showLifeByGivenClock(node);
     return this.#renewals.renew(claim);
   }
 
-  async complete(claim: ClaimToken, change: ScheduleChange): Promise<boolean> {
-    const [isHeld] = await this.#endAll([{ claim, change }], completion);
-    return isHeld === true;
+  async startJobs(jobs: readonly JobRecord[]): Promise<void> {
+    this.#requireNode();
+    await this.jobs.open(jobs);
   }
 
-  completeAll(ends: readonly ClaimEnd[]): Promise<readonly boolean[]> {
-    return this.#endAll(ends, completion);
-  }
-
-  async release(claim: ClaimToken): Promise<boolean> {
-    const [isHeld] = await this.#endAll([{ claim, change: {} }], asGivenBack);
-    return isHeld === true;
-  }
-
-  async nextDueAt(lookedAt?: Date): Promise<Date | undefined> {
-    const node = this.#node;
-    return node === undefined ? undefined : this.#desk.nextDueAt(node, lookedAt);
+  async finishJobs(ends: readonly JobFinish[]): Promise<readonly FinishResult[]> {
+    this.#requireNode();
+    const results = await this.#finisher.finish(ends);
+    const ended = ends.filter((_, index) => results[index]?.claim !== "failed");
+    this.#claimer.noteEnded(ended.map(({ claim }) => claim));
+    return results;
   }
 
   onChange(listener: (changes: readonly OutsideChange[]) => void): () => void {
@@ -268,32 +249,25 @@ export class PostgresStore implements StateStore {
   }
 
   async #openNode(): Promise<void> {
-    const askedMs = this.#time.monotonic();
-    const { id, now, latestChange } = await this.#life.register();
-    await this.#life.define(id, this.#definitions);
+    const sentMs = this.#time.monotonic();
+    const { id, now, latestChange } = await this.#registration.register();
+    await this.#registration.define(id, this.#definitions);
+    this.#claimer.define(this.#registration.schedules);
     this.#node = id;
     const tell = (changes: readonly OutsideChange[]): void => this.#listeners.tell(changes);
     this.#feed = new ChangeFeed({ database: this.#database, logger: this.#logger, tell }, id, latestChange);
     await this.#feed.start();
     if (!this.#time.isTheDatabases) return;
-    this.#time.heard(now, askedMs);
-    this.#heartbeat = new Heartbeat(this.leaseMs, () => this.#life.live(id), this.#logger);
+    this.#time.noteTime(now, sentMs);
+    this.#heartbeat = new Heartbeat(this.leaseMs, () => this.#registration.showLife(id), this.#logger);
   }
 
-  async #endAll(ends: readonly ClaimEnd[], toWrite: PatchRule): Promise<readonly boolean[]> {
-    this.#requireNode();
-    if (ends.length === 0) return [];
-    const areHeld = await this.#ends.write(ends, toWrite);
-    this.#desk.noteEnded(ends.map(({ claim }) => claim));
-    return areHeld;
-  }
-
-  /** When nothing is being claimed or written. */
+  /** Acts while no claim and no write is under way. */
   #alone<Result>(act: () => Promise<Result>): Promise<Result> {
-    return this.#desk.alone(() => this.#writer.alone(act));
+    return this.#claimer.alone(() => this.#writer.alone(act));
   }
 
-  /** A node plans for itself. What somebody else has changed, the nodes take account of. */
+  /** A node plans its own changes. Changes from outside are listed, so that the nodes plan by them. */
   get #news(): News {
     return this.#node === undefined ? SCHEDULE_KEYS : "wake";
   }

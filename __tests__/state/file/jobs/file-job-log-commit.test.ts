@@ -16,7 +16,8 @@ import { FakeClock } from "../../../../src/clock.js";
 import { seededRandom } from "../../../../src/random.js";
 import { StateFileError } from "../../../../src/state/errors.js";
 import { FileJobLog } from "../../../../src/state/file/jobs/file-job-log.js";
-import type { NamedJob, NewJob } from "../../../../src/state/job-log/job-log.js";
+import type { EndedJobRecord, JobRecord, NewJob } from "../../../../src/state/job-log/job-log.js";
+import { endedRecord, startedRecord } from "../../../contract/records.js";
 import { temporaryDirectory } from "../../temporary-directory.js";
 import { systemError, WatchedDisk } from "../../watched-disk.js";
 
@@ -65,11 +66,8 @@ function subject(): Subject {
   };
 }
 
-const named = (suffix: string): NamedJob => ({ ...job, id: `job-${DAY}-${suffix}` });
-const completed = (suffix: string): { id: string; status: "completed" } => ({
-  id: named(suffix).id,
-  status: "completed",
-});
+const named = (suffix: string): JobRecord => startedRecord(`job-${DAY}-${suffix}`);
+const completed = (suffix: string): EndedJobRecord => endedRecord(`job-${DAY}-${suffix}`);
 
 const lines = (file: string): string[] => readFileSync(file, "utf8").split("\n").filter(Boolean);
 
@@ -102,9 +100,9 @@ describe("a day's file", () => {
   it("takes jobs that start or end together in one write each", async () => {
     await using here = subject();
     const suffixes = Array.from({ length: 100 }, (_, i) => String(i).padStart(6, "0"));
-    await here.log.startAll(suffixes.map(named));
+    await here.log.openRecords(suffixes.map(named));
     expect(here.watched.count(/^write/)).toBe(1);
-    await here.log.finishAll(suffixes.map(completed));
+    await here.log.closeRecords(suffixes.map(completed));
     expect([here.watched.count(/^write/), here.watched.count(/^datasync/)]).toEqual([2, 2]);
     expect(lines(here.file)).toHaveLength(200);
   });
@@ -153,7 +151,7 @@ describe("a day's file", () => {
     expect(() => statSync(here.directory)).toThrow("ENOENT");
   });
 
-  it("begins anew when somebody removed it, and its directory is synced again", async () => {
+  it("begins anew after it was removed, and its directory is synced again", async () => {
     await using here = subject();
     const first = await here.log.start(job);
     rmSync(here.directory, { recursive: true });
@@ -243,10 +241,10 @@ describe("two logs on one directory", () => {
     await drawing.close();
   });
 
-  it("know which of several together came too late", async () => {
+  it("keep of several together what the other wrote first", async () => {
     await using here = subject();
     const other = here.other();
-    await here.log.startAll([named("aaaaaa")]);
+    await here.log.openRecords([named("aaaaaa")]);
     let raced = false;
     const before =
       (act: () => Promise<unknown>) =>
@@ -255,12 +253,19 @@ describe("two logs on one directory", () => {
         raced = true;
         await act();
       };
-    here.watched.before = before(() => other.startAll([named("cccccc")]));
-    expect(await here.log.startAll(["bbbbbb", "cccccc", "dddddd"].map(named))).toEqual([true, false, true]);
+    const allThere = [undefined, undefined, undefined];
+    here.watched.before = before(() => other.openRecords([{ ...named("cccccc"), prompt: "first" }]));
+    expect(await here.log.openRecords(["bbbbbb", "cccccc", "dddddd"].map(named))).toEqual(allThere);
     raced = false;
-    here.watched.before = before(() => other.finishAll([completed("bbbbbb")]));
+    here.watched.before = before(() => other.closeRecords([{ ...completed("bbbbbb"), status: "failed" }]));
     const ends = ["aaaaaa", "bbbbbb", "dddddd"].map(completed);
-    expect(await here.log.finishAll(ends)).toEqual([true, false, true]);
+    expect(await here.log.closeRecords(ends)).toEqual(allThere);
+    expect(await here.log.list()).toMatchObject([
+      { id: named("dddddd").id, status: "completed" },
+      { id: named("bbbbbb").id, status: "failed" },
+      { id: named("cccccc").id, status: "running", prompt: "first" },
+      { id: named("aaaaaa").id, status: "completed" },
+    ]);
   });
 
   it("know the ids that the other took since they looked", async () => {
@@ -407,9 +412,9 @@ describe.each(CODES)("a disk that answers %s", (code) => {
       expect((start as PromiseRejectedResult).reason).toBeInstanceOf(StateFileError);
     }
     await expect(here.log.finish(first.id, { status: "completed" })).rejects.toMatchObject({ operation });
-    await expect(here.log.startAll([named("aaaaaa"), named("bbbbbb")])).rejects.toMatchObject({ operation });
-    const ends = [{ id: first.id, status: "completed" as const }];
-    await expect(here.log.finishAll(ends)).rejects.toMatchObject({ operation });
+    const failed = { error: { operation } };
+    expect(await here.log.openRecords([named("aaaaaa"), named("bbbbbb")])).toMatchObject([failed, failed]);
+    expect(await here.log.closeRecords([endedRecord(first.id)])).toMatchObject([failed]);
     expect(readFileSync(here.file)).toEqual(before);
     expect(here.watched.open).toBe(0);
 
@@ -449,13 +454,14 @@ describe("a write that is cut short", () => {
       message: expect.stringMatching(`only ${taken} of \\d+ bytes`) as string,
     });
     expect(readFileSync(here.file)).toEqual(before);
-    const together = here.log.startAll([named("aaaaaa"), named("bbbbbb"), named("cccccc")]);
-    await expect(together).rejects.toMatchObject({ operation: "append" });
+    const failed = { error: { operation: "append" } };
+    const together = ["aaaaaa", "bbbbbb"].map(named);
+    expect(await here.log.openRecords(together)).toMatchObject([failed, failed]);
     expect(readFileSync(here.file)).toEqual(before);
     here.watched.bytesTaken = (_, length) => length;
     const second = await here.log.start(job);
     expect(await here.log.list()).toEqual([second, first]);
-    expect(await here.log.startAll([named("aaaaaa"), named("bbbbbb")])).toEqual([true, true]);
+    expect(await here.log.openRecords(together)).toEqual([undefined, undefined]);
   });
 
   it("stays where another process has appended after it, and spoils nothing", async () => {

@@ -5,6 +5,7 @@ import { basename, join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { FakeClock } from "../../../../src/clock.js";
 import { nodeDisk } from "../../../../src/state/file/disk.js";
+import { completeClaim } from "../../../../src/state/store.js";
 import { StateLockedError } from "../../../../src/state/errors.js";
 import { FileStore } from "../../../../src/state/file/file-store.js";
 import { OwnerLock } from "../../../../src/state/file/lock/owner-lock.js";
@@ -44,7 +45,7 @@ describe("a second owner", () => {
     const realClock = new FakeClock();
     await using first = new FileStore({ stateDir: temporary.path }, { realClock });
     await first.open();
-    await first.define([KEY]);
+    await first.define({ schedules: [KEY] });
     await first.update(KEY, { next_run_at: PAST });
     await first.claimDue(1);
     await using second = new FileStore({ stateDir: temporary.path }, { realClock });
@@ -83,7 +84,7 @@ describe("the lock of an owner that was killed", () => {
     using temporary = temporaryDirectory();
     await using first = new ObedientStore(temporary.path);
     await first.call("open");
-    await first.call("define", [KEY]);
+    await first.call("define", { schedules: [KEY] });
     await first.call("update", KEY, { next_run_at: PAST });
     await first.call("claimDue", 1);
     await first.kill();
@@ -105,7 +106,7 @@ describe("the lock of an owner that was killed", () => {
 });
 
 describe("the lock of an owner on another machine", () => {
-  it("is respected while it gives signs of life, whoever has its pid here", async () => {
+  it("is respected while it gives signs of life, even if a process here has its pid", async () => {
     using temporary = temporaryDirectory();
     const path = join(temporary.path, "owner.lock");
     const owner = { pid: 2 ** 22 + 1, host: "elsewhere", since: new Date(PAST) };
@@ -205,14 +206,14 @@ describe("an owner", () => {
     using temporary = temporaryDirectory();
     await using store = new FileStore({ stateDir: temporary.path }, frozen());
     await store.open();
-    await store.define([KEY]);
+    await store.define({ schedules: [KEY] });
     await store.update(KEY, { next_run_at: PAST });
     const [claim] = (await store.claimDue(1)).claims;
     const before = readFileSync(join(temporary.path, "state.yaml"));
     const [file = ""] = readdirSync(join(temporary.path, "owner.lock"));
     unlinkSync(join(temporary.path, "owner.lock", file));
     await expect(store.update(KEY, { failure_count: 1 })).rejects.toThrow("was taken over");
-    await expect(claim && store.complete(claim, {})).rejects.toThrow(StateLockedError);
+    await expect(claim && completeClaim(store, claim, {})).rejects.toThrow(StateLockedError);
     expect(readFileSync(join(temporary.path, "state.yaml"))).toEqual(before);
   });
 
@@ -243,7 +244,7 @@ describe.skipIf(!hasProc)("an owner that was stopped past its lease and goes on"
     using temporary = temporaryDirectory();
     await using old = new ObedientStore(temporary.path);
     await old.call("open");
-    await old.call("define", [KEY]);
+    await old.call("define", { schedules: [KEY] });
     await old.call("update", KEY, { next_run_at: PAST, failure_count: 1 });
     const { result } = await old.call("claimDue", 1);
     const [claim] = (result as { claims: unknown[] }).claims;
@@ -254,7 +255,7 @@ describe.skipIf(!hasProc)("an owner that was stopped past its lease and goes on"
     old.goOn();
     for (const answer of [
       await old.call("update", KEY, { failure_count: 3 }),
-      await old.call("complete", claim, { failure_count: 4 }),
+      await old.call("finishJobs", [{ claim, change: { failure_count: 4 } }]),
     ])
       expect(answer.error).toMatchObject({
         name: "StateLockedError",

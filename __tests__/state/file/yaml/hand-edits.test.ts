@@ -2,7 +2,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { FleetState } from "../../../../src/state/fleet-state.js";
+import type { FleetState } from "../../../../src/state/file/fleet-state.js";
 import { emptyDocument } from "../../../../src/state/file/yaml/state-document.js";
 import { readDocument } from "../../../../src/state/file/yaml/read-document.js";
 import {
@@ -10,7 +10,7 @@ import {
   readFleetState,
   updateScheduleState,
   writeFleetState,
-} from "../../../../src/state/state-functions.js";
+} from "../../../../src/state/file/state-functions.js";
 import { renderAgent } from "../../../../src/state/file/yaml/state-text.js";
 import { around, GOOD_AGENT, goodAgent, HEAD } from "./hostile-file.js";
 import { listening } from "../../listening.js";

@@ -1,21 +1,21 @@
 /** What agents may have is told to all nodes, and counted only where it can be exceeded. */
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { ScheduleDefinition } from "../../../../src/index.js";
-import { key, names, planAll, scene, START } from "../scene.js";
+import type { Definitions } from "../../../../src/state/store.js";
+import { completeClaim, key, names, planAll, scene, START, withCapacity } from "../scene.js";
 import { sharedPool } from "../schema.js";
 
-const withCapacity = (maxConcurrent: number): ScheduleDefinition[] =>
-  ["x", "y", "z"].map((schedule) => ({ agent: "a", schedule, maxConcurrent }));
+const ofCapacity = (maxConcurrent: number): Definitions =>
+  withCapacity(["a/x", "a/y", "a/z"].map(key), maxConcurrent);
 
 const due = { next_run_at: START, next_run_source: "baseline-interval" } as const;
 
 describe("the capacity of an agent", () => {
-  it("is exceeded by nobody when it is lowered below what is defined", async () => {
+  it("is never exceeded when it is lowered below the number of schedules", async () => {
     const { node } = scene();
     const [one, two] = [await node(), await node()];
     await planAll([one, two], ["a/x", "a/y", "a/z"], 3);
-    await two.define(withCapacity(1));
+    await two.define(ofCapacity(1));
     expect(names((await one.claimDue(10)).claims)).toEqual(["a/x"]);
   });
 
@@ -24,25 +24,25 @@ describe("the capacity of an agent", () => {
     const [one, two] = [await node(), await node()];
     await planAll([one], ["a/x"]);
     expect(names((await one.claimDue(10)).claims)).toEqual(["a/x"]);
-    await two.define([key("a/x"), key("a/y")]);
+    await two.define({ schedules: [key("a/x"), key("a/y")] });
     await two.update(key("a/y"), due);
     expect((await two.claimDue(10)).claims).toEqual([]);
   });
 
-  it("lets those run who waited, when it is raised", async () => {
+  it("lets waiting slots run when it is raised", async () => {
     const { node } = scene();
     const one = await node();
     await planAll([one], ["a/x", "a/y", "a/z"], 1);
     await one.claimDue(10);
-    await one.define(withCapacity(3));
+    await one.define(ofCapacity(3));
     expect(names((await one.claimDue(10)).claims)).toEqual(["a/y", "a/z"]);
   });
 
-  it("is not changed by who only looks", async () => {
+  it("is not changed by a store that is not open", async () => {
     const { node, outsider } = scene();
     const one = await node();
     await planAll([one], ["a/x", "a/y"], 2);
-    await outsider().define([key("a/x"), key("a/y")]);
+    await outsider().define({ schedules: [key("a/x"), key("a/y")] });
     expect((await one.claimDue(10)).claims).toHaveLength(2);
   });
 
@@ -54,7 +54,7 @@ describe("the capacity of an agent", () => {
     try {
       await other.query("begin");
       await other.query(`select "${schema}".claim_one(0, 'a', 'x', null, null, '1 hour')`);
-      const defining = two.define([key("a/x"), key("a/y")]);
+      const defining = two.define({ schedules: [key("a/x"), key("a/y")] });
       const isDone = defining.then(() => "done");
       const isWaiting = async (): Promise<string | undefined> => {
         const { rowCount } = await sharedPool().query(
@@ -78,8 +78,8 @@ describe("the capacity of an agent", () => {
   });
 });
 
-describe("a slot that a node had no room for", () => {
-  it("was seen in time also for another node", async () => {
+describe("a slot that a node saw due without room", () => {
+  it("was seen in time also for a second node", async () => {
     const { node, clock } = scene();
     const [full, free] = [await node(), await node()];
     await planAll([full, free], ["a/x"]);
@@ -101,7 +101,7 @@ describe("a slot that a node had no room for", () => {
 });
 
 describe("the next due time", () => {
-  it("is told of a slot that is planned for the very time of the last look", async () => {
+  it("is that of a slot that is planned for the very time of the last poll", async () => {
     const { node, clock } = scene();
     const one = await node();
     await planAll([one], ["a/x"]);
@@ -109,7 +109,7 @@ describe("the next due time", () => {
     const at = clock.now();
     await one.claimDue(10);
     await one.update(key("a/x"), { next_run_at: at.toISOString() });
-    expect(await one.nextDueAt(at)).toEqual(at);
+    expect((await one.claimDue(0)).nextDueAt).toEqual(at);
   });
 });
 
@@ -129,7 +129,7 @@ describe("the record of a job that was left open", () => {
       trigger: "interval",
       started_at: START,
     });
-    if (gone !== undefined) await one.complete(gone, {});
+    if (gone !== undefined) await completeClaim(one, gone, {});
     for (let seconds = 0; seconds < 60; seconds += 10) {
       await clock.advance("10s");
       if (renews && kept !== undefined) await one.renew(kept);

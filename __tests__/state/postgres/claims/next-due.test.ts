@@ -1,87 +1,61 @@
-/** When something can be claimed next, without asking. */
+/** When the next call of claimDue can find a slot, as each call returns it. */
 import { describe, expect, it } from "vitest";
-import { NextDue } from "../../../../src/state/postgres/claims/next-due.js";
-import { key, scene, START } from "../scene.js";
+import { completeClaim, key, names, only, planAll, scene, START } from "../scene.js";
 import { loseNextAnswer, SteeredPool } from "../steered-pool.js";
 
-const LOOK = { atMs: 100, hasLeft: false, hasLines: false, nextMs: 500 };
-const WRITTEN = { dueMs: Infinity, leftMs: Infinity, hasEnded: false };
+const LATER = "2026-03-01T00:05:00.000Z";
 
-function looked(look: Partial<typeof LOOK> = {}): NextDue {
-  const next = new NextDue();
-  next.noteAsking();
-  next.noteLook({ ...LOOK, ...look });
-  return next;
-}
-
-function msOf(next: NextDue): number | undefined {
-  return next.at(undefined)?.dueAt?.getTime();
-}
-
-describe("the next slot", () => {
-  it("is unknown before a look", () => {
-    expect(new NextDue().at(undefined)).toBeUndefined();
+describe("the next due time that claimDue returns", () => {
+  it("is in the past when the limit left a due slot", async () => {
+    const { node } = scene();
+    const store = await node();
+    await planAll([store], ["a/x", "b/x"]);
+    expect((await store.claimDue(1)).nextDueAt).toEqual(new Date(START));
   });
 
-  it("is what the look has found", () => {
-    expect(msOf(looked())).toBe(500);
+  it("is that of the next plan when the limit left no due slot", async () => {
+    const { node } = scene();
+    const store = await node();
+    await planAll([store], ["a/x", "b/x"]);
+    await store.update(key("b/x"), { next_run_at: LATER });
+    expect((await store.claimDue(1)).nextDueAt).toEqual(new Date(LATER));
   });
 
-  it("is one that was written since, if that is earlier", () => {
-    const next = looked();
-    next.noteWritten({ ...WRITTEN, dueMs: 700 });
-    expect(msOf(next)).toBe(500);
-    next.noteWritten({ ...WRITTEN, dueMs: 300 });
-    expect(msOf(next)).toBe(300);
+  it("is undefined when nothing is planned", async () => {
+    const { node } = scene();
+    const store = await node();
+    await planAll([store], ["a/x"]);
+    expect((await store.claimDue(10)).nextDueAt).toBeUndefined();
   });
 
-  it("is unknown once it has another time, or may have been the one that has", () => {
-    const next = looked();
-    next.noteWritten({ ...WRITTEN, dueMs: 900, leftMs: 501 });
-    expect(msOf(next)).toBe(500);
-    next.noteWritten({ ...WRITTEN, dueMs: 900, leftMs: 500 });
-    expect(next.at(undefined)).toBeUndefined();
+  it.each([1, 10])("ignores slots that wait for capacity, with a limit of %i", async (limit) => {
+    const { node } = scene();
+    const store = await node();
+    await planAll([store], ["a/x", "a/y"]);
+    await store.claimDue(10);
+    const { claims, nextDueAt } = await store.claimDue(limit);
+    expect([claims, nextDueAt]).toEqual([[], undefined]);
   });
 
-  it("is known still when one that left it is earlier now", () => {
-    const next = looked();
-    next.noteWritten({ ...WRITTEN, dueMs: 200, leftMs: 500 });
-    expect(msOf(next)).toBe(200);
+  it("is in the past when the limit left a slot whose agent has capacity again", async () => {
+    const { node } = scene();
+    const store = await node();
+    await planAll([store], ["a/x", "a/y"]);
+    const claim = only((await store.claimDue(10)).claims);
+    await completeClaim(store, claim, {});
+    expect((await store.claimDue(0)).nextDueAt).toEqual(new Date(START));
+    expect(names((await store.claimDue(1)).claims)).toEqual(["a/y"]);
   });
 
-  it("is unknown when it got another time while it was looked for", () => {
-    const next = new NextDue();
-    next.noteAsking();
-    next.noteWritten({ ...WRITTEN, leftMs: 500 });
-    next.noteLook(LOOK);
-    expect(next.at(undefined)).toBeUndefined();
-  });
-
-  it("is known after a look that was asked for later", () => {
-    const next = looked();
-    next.noteWritten({ ...WRITTEN, leftMs: 500 });
-    next.noteAsking();
-    next.noteLook(LOOK);
-    expect(msOf(next)).toBe(500);
-  });
-
-  it("is unknown when a claim has ended that somebody in a line may have waited for", () => {
-    const next = looked({ hasLines: true });
-    next.noteWritten({ ...WRITTEN, hasEnded: true });
-    expect(next.at(undefined)).toBeUndefined();
-  });
-});
-
-describe("the next slot of a PostgreSQL store", () => {
-  it("is known although the answer to the write that made it was lost", async () => {
+  it("is that of a plan although the reply to its write was lost", async () => {
     const { node } = scene();
     const pool = new SteeredPool();
     const store = await node({ pool });
-    await store.define([key("a/x")]);
+    await store.define({ schedules: [key("a/x")] });
     await store.claimDue(10);
     const isLost = loseNextAnswer(pool);
-    await store.update(key("a/x"), { next_run_at: START });
+    await store.update(key("a/x"), { next_run_at: LATER });
     expect(isLost()).toBe(true);
-    expect(await store.nextDueAt()).toEqual(new Date(START));
+    expect((await store.claimDue(10)).nextDueAt).toEqual(new Date(LATER));
   });
 });

@@ -2,29 +2,40 @@
 import { describe, expect, it } from "vitest";
 import type { Claim } from "../../../../src/index.js";
 import type { PostgresStore } from "../../../../src/state/postgres/index.js";
-import { key, names, only, planAll, scene, START } from "../scene.js";
+import {
+  completeClaim,
+  endAll,
+  key,
+  names,
+  only,
+  planAll,
+  releaseClaim,
+  scene,
+  START,
+  withCapacity,
+} from "../scene.js";
 import { sharedPool } from "../schema.js";
 import { SteeredPool } from "../steered-pool.js";
 import { tableBreaches } from "../table-breaches.js";
 
 describe("a schedule in the queue of a PostgreSQL store", () => {
-  it("is claimed once, also where somebody has put it there twice", async () => {
+  it("is claimed once, also if it is in the queue twice", async () => {
     const { node, schema } = scene();
     const store = await node();
     await planAll([store], ["a/x"]);
     await sharedPool().query(`insert into "${schema}".queue select * from "${schema}".queue`);
     const claim = only((await store.claimDue(10)).claims);
-    expect(await store.complete(claim, {})).toBe(true);
+    expect(await completeClaim(store, claim, {})).toBe(true);
   });
 
-  it("is claimed once where it is there twice and is found by one look after the other", async () => {
+  it("is claimed once if it is in the queue twice and two polls find it", async () => {
     const { node, schema } = scene();
     const store = await node();
     await planAll([store], ["a/x"]);
     await sharedPool().query(`insert into "${schema}".queue select * from "${schema}".queue`);
     const claim = only((await store.claimDue(1)).claims);
     expect((await store.claimDue(1)).claims).toEqual([]);
-    expect(await store.complete(claim, {})).toBe(true);
+    expect(await completeClaim(store, claim, {})).toBe(true);
   });
 
   it("leaves its agent's line when it is paused, and comes back at its end", async () => {
@@ -33,7 +44,7 @@ describe("a schedule in the queue of a PostgreSQL store", () => {
     await planAll([store], ["a/x", "a/y"]);
     const claim = only((await store.claimDue(10)).claims);
     await store.update(key("a/y"), { paused_until: "2026-03-01T00:00:20.000Z" });
-    await store.complete(claim, {});
+    await completeClaim(store, claim, {});
     expect((await store.claimDue(10)).claims).toEqual([]);
     await clock.advance("20s");
     expect(names((await store.claimDue(10)).claims)).toEqual(["a/y"]);
@@ -80,11 +91,14 @@ async function act(store: PostgresStore, roll: (sides: number) => number, held: 
     }
     case 3:
     case 4:
-      await store.completeAll(held.splice(0, 2).map((claim) => ({ claim, change: { next_run_at: at } })));
+      await endAll(
+        store,
+        held.splice(0, 2).map((claim) => ({ claim, change: { next_run_at: at } })),
+      );
       return;
     case 5: {
       const claim = held.pop();
-      if (claim !== undefined) await (roll(2) === 0 ? store.release(claim) : store.renew(claim));
+      if (claim !== undefined) await (roll(2) === 0 ? releaseClaim(store, claim) : store.renew(claim));
       return;
     }
     case 6:
@@ -96,7 +110,7 @@ async function act(store: PostgresStore, roll: (sides: number) => number, held: 
     default:
       await (roll(2) === 0
         ? store.update(schedule, { paused_until: at })
-        : store.define(SCHEDULES.map((each) => ({ ...each, maxConcurrent: 1 + roll(4) }))));
+        : store.define(withCapacity(SCHEDULES, 1 + roll(4))));
   }
 }
 

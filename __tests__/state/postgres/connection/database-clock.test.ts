@@ -3,14 +3,14 @@ import { setTimeout } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Claim, FakeClock, systemClock } from "../../../../src/index.js";
-import { leadAfter, StoreTime } from "../../../../src/state/postgres/connection/database-clock.js";
+import { leadAfter, DatabaseClock } from "../../../../src/state/postgres/connection/database-clock.js";
 import { sharedPool, unmadeSchema } from "../schema.js";
 import { type PostgresPool, PostgresStore, type QueryAnswer } from "../../../../src/state/postgres/index.js";
 
 describe("the lead of the database's clock", () => {
-  const answer = { databaseMs: 10_000, askedMs: 400, answeredMs: 500 };
+  const answer = { databaseMs: 10_000, sentMs: 400, repliedMs: 500 };
 
-  it("is at first the least that the answer allows", () => {
+  it("is at first the smallest that the reply allows", () => {
     expect(leadAfter(undefined, answer)).toBe(9_500);
   });
 
@@ -35,57 +35,57 @@ describe("the lead of the database's clock", () => {
         let nowMs = 0;
         let leadMs: number | undefined;
         for (const { pauseMs, thereMs, backMs } of exchanges) {
-          const askedMs = nowMs + pauseMs;
-          const databaseMs = Math.floor(askedMs + thereMs + trueLeadMs);
-          const answeredMs = askedMs + thereMs + backMs;
+          const sentMs = nowMs + pauseMs;
+          const databaseMs = Math.floor(sentMs + thereMs + trueLeadMs);
+          const repliedMs = sentMs + thereMs + backMs;
           const before = leadMs;
-          leadMs = leadAfter(leadMs, { databaseMs, askedMs, answeredMs });
+          leadMs = leadAfter(leadMs, { databaseMs, sentMs, repliedMs });
           // Rounding of floating point, not of clocks.
           expect(leadMs).toBeLessThanOrEqual(trueLeadMs + 0.01);
           // And what a slow answer tells looks like no step back.
           expect(leadMs).toBeGreaterThanOrEqual((before ?? -Infinity) - 0.01);
-          nowMs = answeredMs;
+          nowMs = repliedMs;
         }
       }),
     );
   });
 
   it.each([-3_600_000, 3_600_000])("follows a step of the database's clock by %i ms", (stepMs) => {
-    const stepped = { databaseMs: 20_000 + stepMs, askedMs: 10_400, answeredMs: 10_500 };
+    const stepped = { databaseMs: 20_000 + stepMs, sentMs: 10_400, repliedMs: 10_500 };
     expect(Math.abs(leadAfter(leadAfter(undefined, answer), stepped) - (9_550 + stepMs))).toBeLessThan(101);
   });
 });
 
 describe("the time of a store", () => {
-  it("is not changed by an answer that is no time", () => {
-    const time = new StoreTime(undefined);
+  it("is not changed by an invalid time", () => {
+    const time = new DatabaseClock(undefined);
     const now = new Date();
-    time.heard(now, time.monotonic());
-    time.heard(new Date(NaN), time.monotonic());
+    time.noteTime(now, time.monotonic());
+    time.noteTime(new Date(NaN), time.monotonic());
     expect(Math.abs(time.now().getTime() - now.getTime())).toBeLessThan(5_000);
   });
 
   it("is not known before the database has said it", () => {
-    const time = new StoreTime(undefined);
+    const time = new DatabaseClock(undefined);
     time.adopt(systemClock);
-    expect(() => time.now()).toThrow("has not said yet what time it is");
+    expect(() => time.now()).toThrow("time is not known yet");
   });
 
   it("goes on from what the database said", () => {
-    const time = new StoreTime(undefined);
-    time.heard(new Date("2000-01-01T00:00:00Z"), time.monotonic());
+    const time = new DatabaseClock(undefined);
+    time.noteTime(new Date("2000-01-01T00:00:00Z"), time.monotonic());
     expect(time.now().toISOString()).toMatch(/^2000-01-01T00:0/);
   });
 
   it("is that of a clock which is not the machine's", () => {
-    const time = new StoreTime(undefined);
+    const time = new DatabaseClock(undefined);
     time.adopt(new FakeClock("2026-03-01T00:00:00Z"));
     expect(time.now().toISOString()).toBe("2026-03-01T00:00:00.000Z");
   });
 
   it("is slept by without a listener for each sleep", async () => {
     const clock = new FakeClock();
-    const time = new StoreTime(clock);
+    const time = new DatabaseClock(clock);
     let isAwake = false;
     time.wakeAfter(1_000, () => {
       isAwake = true;
@@ -113,7 +113,7 @@ describe("the time of a store", () => {
       const store = new PostgresStore({ pool, schema: unmadeSchema() });
       await store.open();
       const x = { agent: "a", schedule: "x" };
-      await store.define([x]);
+      await store.define({ schedules: [x] });
       await store.update(x, { next_run_at: "2020-01-01T00:00:00Z" });
       lateMs = 0;
       const claim = how === "claim" ? await store.claim(x) : (await store.claimDue(1)).claims[0];

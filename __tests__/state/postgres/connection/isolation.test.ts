@@ -1,10 +1,11 @@
 /** Sessions that begin at another isolation level than the statements count on. */
 import { Pool } from "pg";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { commandPool } from "../../../../src/cli/place/command-pool.js";
+import { commandPool } from "../../../../src/cli/location/command-pool.js";
 import type { PostgresPool } from "../../../../src/state/postgres/connection/database.js";
 import { PostgresStore } from "../../../../src/state/postgres/index.js";
 import { migrate } from "../../../../src/state/postgres/schema/migrate.js";
+import { releaseClaim } from "../scene.js";
 import { newSchema, sharedPool, unmadeSchema } from "../schema.js";
 
 const levels = ["repeatable read", "serializable"] as const;
@@ -37,7 +38,7 @@ describe("a store on a pool", () => {
     });
   });
 
-  it("refuses one that is repeatable read also to who only reads", async () => {
+  it("refuses a repeatable read pool also for a store that only reads", async () => {
     const store = new PostgresStore({ pool: poolAt("repeatable read"), schema: newSchema() });
     await expect(store.read({ agent: "a", schedule: "x" })).rejects.toThrow("read committed");
   });
@@ -49,21 +50,20 @@ describe("a store that makes its own pool", () => {
     const definitions = Array.from({ length: 30 }, (_, index) => ({
       agent: "a",
       schedule: `s${index}`,
-      maxConcurrent: 2,
     }));
     const stores = [1, 2, 3].map(() => new PostgresStore({ connectionString: urlWith(level), schema }));
     for (const store of stores) {
       onTestFinished(() => store.close());
       await store.open();
-      await store.define(definitions);
+      await store.define({ agents: [{ agent: "a", maxConcurrent: 2 }], schedules: definitions });
     }
     let most = 0;
     for (let round = 0; round < 40; round++) {
       await stores[0]?.updateAll(definitions, () => ({ next_run_at: "2020-01-01T00:00:00Z" }));
       const taken = await Promise.all(stores.map((store) => store.claimDue(10)));
       most = Math.max(most, taken.flatMap(({ claims }) => claims).length);
-      for (const [index, { claims }] of taken.entries())
-        for (const claim of claims) await stores[index]?.release(claim);
+      for (const [index, store] of stores.entries())
+        for (const claim of taken[index]?.claims ?? []) await releaseClaim(store, claim);
     }
     expect(most).toBe(2);
   });
@@ -87,6 +87,6 @@ describe("migrating on a pool that is repeatable read", () => {
     const asked = await Promise.allSettled(Array.from({ length: 8 }, () => migrate(pool, schema)));
     expect(asked.filter(({ status }) => status === "rejected")).toEqual([]);
     const { rows } = await sharedPool().query(`select number from "${schema}".migrations`);
-    expect(rows).toEqual([{ number: 1 }]);
+    expect(rows).toEqual([{ number: 1 }, { number: 2 }]);
   });
 });

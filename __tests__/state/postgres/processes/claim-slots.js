@@ -13,7 +13,6 @@ const store = new PostgresStore({ pool, schema, leaseMs: Number(leaseMs) });
 const keys = Array.from({ length: Number(agents) }, (_, i) => ({
   agent: `a${i % 20}`,
   schedule: `s${i}`,
-  maxConcurrent: 30,
 }));
 const names = [...new Set(keys.map(({ agent }) => agent))];
 let claimed = 0;
@@ -49,7 +48,8 @@ async function isFinished() {
 async function completed(claims) {
   for (;;) {
     try {
-      return await store.completeAll(claims.map((claim) => ({ claim, change: next })));
+      const results = await store.finishJobs(claims.map((claim) => ({ claim, change: next })));
+      return results.map(({ claim }) => claim === "ended");
     } catch (error) {
       say(`trouble: ${error.message}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -58,7 +58,7 @@ async function completed(claims) {
 }
 
 await store.open();
-await store.define(keys);
+await store.define({ agents: names.map((agent) => ({ agent, maxConcurrent: 30 })), schedules: keys });
 await plan();
 say("ready");
 for (;;) {

@@ -10,7 +10,7 @@ await once(process.stdin, "data");
 try {
   await store.open();
   const key = { agent: nodeName, schedule: "x" };
-  await store.define([key]);
+  await store.define({ schedules: [key] });
   await store.update(key, { next_run_at: "2026-01-01T00:00:00.000Z", next_run_source: "first-run" });
   const { claims } = await store.claimDue(10);
   writeSync(1, `opened, claims ${claims.map(({ agent }) => agent).join(" ")}\n`);

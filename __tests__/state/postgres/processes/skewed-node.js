@@ -13,10 +13,12 @@ const pool = new Pool({ connectionString });
 const { rows } = await pool.query("select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms");
 const at = (ms) => new Date(ms).toISOString();
 const databaseMs = rows[0].ms;
-await store.define([
-  { agent: "a", schedule: "due" },
-  { agent: "b", schedule: "later" },
-]);
+await store.define({
+  schedules: [
+    { agent: "a", schedule: "due" },
+    { agent: "b", schedule: "later" },
+  ],
+});
 await store.update({ agent: "a", schedule: "due" }, { next_run_at: at(databaseMs - 1_000) });
 await store.update({ agent: "b", schedule: "later" }, { next_run_at: at(databaseMs + 300_000) });
 const { claims } = await store.claimDue(10);

@@ -8,10 +8,6 @@ let isOpen = false;
 let stopAt;
 let say;
 let left = 0;
-let answered;
-const isAnswered = new Promise((resolve) => {
-  answered = resolve;
-});
 
 /** Stops the process if this is where it is to stop. */
 export function atStep(name, when) {
@@ -25,7 +21,7 @@ export function atStep(name, when) {
 function isOf(name, wanted) {
   if (wanted === "heartbeat") return name === "open" && isOpen;
   if (wanted === "open") return name === "open" && !isOpen;
-  if (wanted === "completeAll" && name === "claimDue") return (underWay.get("completeAll") ?? 0) > 0;
+  if (wanted === "finishJobs" && name === "claimDue") return (underWay.get("finishJobs") ?? 0) > 0;
   return name === wanted;
 }
 
@@ -45,18 +41,8 @@ function watched(owner, name) {
 }
 
 export function watchedStore(store) {
-  for (const name of [
-    "open",
-    "define",
-    "updateAll",
-    "claimDue",
-    "renew",
-    "completeAll",
-    "nextDueAt",
-    "close",
-  ])
+  for (const name of ["open", "define", "updateAll", "claimDue", "renew", "startJobs", "finishJobs", "close"])
     watched(store, name);
-  for (const name of ["startAll", "finishAll"]) watched(store.jobs, name);
   return store;
 }
 
@@ -67,12 +53,9 @@ export function watchedPool(pool, wanted, print) {
   const query = pool.query.bind(pool);
   pool.query = async (...args) => {
     const name = step.getStore();
-    // Not before the other is known to have been carried out.
-    if (stopAt?.onceAfter !== undefined && isOf(name, stopAt.step)) await isAnswered;
     atStep(name, "before");
     const answer = await query(...args);
     atStep(name, "after");
-    if (stopAt?.onceAfter !== undefined && isOf(name, stopAt.onceAfter)) answered();
     return answer;
   };
   return pool;

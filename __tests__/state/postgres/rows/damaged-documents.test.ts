@@ -1,6 +1,6 @@
 /** Others may write to the tables too: a text that is no document costs its own schedule its state, and nobody else theirs. */
 import { describe, expect, it } from "vitest";
-import { key, names, planAll, scene, START } from "../scene.js";
+import { endAll, key, names, planAll, scene, START } from "../scene.js";
 import { sharedPool } from "../schema.js";
 
 const DAMAGED = ['{"status": "idle"', "", "[]", "null", '"idle"', '{"a": 1}, {"b": 2}', "{}\n{}"];
@@ -20,7 +20,7 @@ describe.each(DAMAGED)("a state that was damaged into %j", (text) => {
     expect(names(claims)).toEqual(["a/x", "b/x", "c/x"]);
     expect(claims.at(2)).toMatchObject({ state: { last_error: "kept" } });
     const ends = claims.map((claim) => ({ claim, change: { next_run_at: START } }));
-    expect(await store.completeAll(ends)).toEqual([true, true, true]);
+    expect(await endAll(store, ends)).toEqual([true, true, true]);
     expect(names((await store.claimDue(10)).claims)).toEqual(["a/x", "b/x", "c/x"]);
   });
 });
@@ -43,7 +43,7 @@ describe("the record of a job that was damaged", () => {
     expect(await store.jobs.get(id)).toMatchObject({ id, agent: "a", trigger: "interval", prompt: null });
   });
 
-  it("is left out where it is none any more, and its neighbours are told", async () => {
+  it("is left out when it cannot be parsed, and its neighbours are read", async () => {
     const { node, schema } = scene();
     const store = await node();
     const { id } = await store.jobs.start(start);

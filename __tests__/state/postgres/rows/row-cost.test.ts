@@ -19,7 +19,7 @@ describe("the row of a schedule", () => {
   it("stays on its page when it is planned and claimed, so that no index hears of it", async () => {
     const { node, schema } = scene();
     const store: PostgresStore = await node();
-    await store.define(NAMES.map((name) => key(name)));
+    await store.define({ schedules: NAMES.map((name) => key(name)) });
     const defined = await pagesOf(schema);
     await planAll([store], NAMES);
     expect(await pagesOf(schema)).toEqual(defined);

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { PostgresStore } from "../../../../src/state/postgres/index.js";
-import { key, only, planAll } from "../scene.js";
+import { completeClaim, key, only, planAll } from "../scene.js";
 import { sharedPool } from "../schema.js";
 
 const SCHEMAS = [45, 46, 50, 55, 63].map((length) => "long_".padEnd(length, "y"));
@@ -20,7 +20,7 @@ describe("a schema with a name of", () => {
       await planAll([store], ["a/x", "a/y"]);
       const claim = only((await store.claimDue(10)).claims);
       expect(await store.renew(claim)).toBe(true);
-      expect(await store.complete(claim, { next_run_at: null })).toBe(true);
+      expect(await completeClaim(store, claim, { next_run_at: null })).toBe(true);
       expect(await store.claim(key("a/y"))).toMatchObject({ agent: "a", schedule: "y" });
       const { id } = await store.jobs.start({
         agent: "a",

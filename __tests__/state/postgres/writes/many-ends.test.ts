@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { nextTurn } from "../../../../src/clock.js";
 import type { Claim, ScheduleStatePatch } from "../../../../src/index.js";
 import type { PostgresStore } from "../../../../src/state/postgres/index.js";
-import { key, planAll, scene } from "../scene.js";
+import { completeClaim, endAll, key, planAll, scene } from "../scene.js";
 import { isWrite, SteeredPool } from "../steered-pool.js";
 
 /** More than two writes hold: 2,000 each. */
@@ -54,10 +54,10 @@ const endsOf = (claims: readonly Claim[]): { claim: Claim; change: ScheduleState
   claims.map((claim) => ({ claim, change: { last_error: `of ${claim.agent}` } }));
 
 /** A thousand at a time, as many calls. */
-function endAll(store: PostgresStore, claims: readonly Claim[]): Promise<readonly boolean[]>[] {
+function endInCalls(store: PostgresStore, claims: readonly Claim[]): Promise<readonly boolean[]>[] {
   const calls: Promise<readonly boolean[]>[] = [];
   for (let from = 0; from < claims.length; from += 1_000)
-    calls.push(store.completeAll(endsOf(claims.slice(from, from + 1_000))));
+    calls.push(endAll(store, endsOf(claims.slice(from, from + 1_000))));
   return calls;
 }
 
@@ -65,7 +65,7 @@ describe("the ends of thousands of claims", () => {
   it("are written in bounded writes, two at once, and each has its own outcome", async () => {
     const { store, claims, writes, letGo } = await crowd();
     letGo();
-    const areHeld = (await Promise.all(endAll(store, claims))).flat();
+    const areHeld = (await Promise.all(endInCalls(store, claims))).flat();
     expect(areHeld.filter(Boolean)).toHaveLength(MANY.length);
     expect(writes).toEqual({ most: 2, count: 4 });
     for (const name of [MANY[0], MANY[3_000], MANY.at(-1)]) {
@@ -77,9 +77,9 @@ describe("the ends of thousands of claims", () => {
     }
   });
 
-  it("are all written before the store is closed, also those that wait for their turn", async () => {
+  it("are all written before the store is closed, also while they wait for their write", async () => {
     const { store, outsider, claims, letGo } = await crowd();
-    const ending = endAll(store, claims);
+    const ending = endInCalls(store, claims);
     const closing = store.close();
     // Time enough for whoever does not wait to ask the database, too.
     for (let question = 0; question < 100; question++) await outsider.read(key("agent-0/x"));
@@ -98,7 +98,7 @@ describe("the ends of thousands of claims", () => {
     const changing = store.update(first, { failure_count: 1 });
     await nextTurn();
     const rest = others.map((claim, index) =>
-      index % 2 === 0 ? store.complete(claim, {}) : store.update(claim, { failure_count: 1 }),
+      index % 2 === 0 ? completeClaim(store, claim, {}) : store.update(claim, { failure_count: 1 }),
     );
     letGo();
     await Promise.all([changing, ...rest]);
@@ -120,8 +120,8 @@ describe("the ends of thousands of claims", () => {
       };
     await Promise.all([
       store.update(claim, note("before")),
-      ...endAll(store, claims.slice(1)),
-      store.complete(claim, note("end")),
+      ...endInCalls(store, claims.slice(1)),
+      completeClaim(store, claim, note("end")),
       store.update(claim, note("after")),
     ]);
     // The end may be decided once on what was known before.

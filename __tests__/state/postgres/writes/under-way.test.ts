@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ScheduleState, ScheduleStatePatch } from "../../../../src/index.js";
 import type { PostgresStore } from "../../../../src/state/postgres/index.js";
-import { key, LEASE_MS, names, only, planAll, scene, START } from "../scene.js";
+import { completeClaim, endAll, key, LEASE_MS, names, only, planAll, scene, START } from "../scene.js";
 import { sharedPool } from "../schema.js";
 import { connectionLost, isClaim, isWrite, SteeredPool } from "../steered-pool.js";
 
@@ -34,7 +34,7 @@ const MOMENTS: [when: string, isNext: (text: string) => boolean][] = [
   ["before it is sent again", (text) => text.includes("write_states")],
 ];
 
-describe("a write that is carried out after its answer was lost", () => {
+describe("a write that is carried out after its reply was lost", () => {
   it.each(MOMENTS)("is made once when that is %s", async (_, isNext) => {
     const { node } = scene();
     const pool = new SteeredPool();
@@ -52,11 +52,11 @@ describe("a write that is carried out after its answer was lost", () => {
     await planAll([one], ["a/x"]);
     const claim = only((await one.claimDue(10)).claims);
     loseWriteUntil(pool, isNext);
-    expect(await one.complete(claim, oneMore)).toBe(true);
+    expect(await completeClaim(one, claim, oneMore)).toBe(true);
     expect(await one.read(key("a/x"))).toMatchObject({ status: "idle", failure_count: 1 });
   });
 
-  it("has ended its claim also when whoever asked was told that it had failed", async () => {
+  it("has ended its claim also when the first call was rejected", async () => {
     const { node } = scene();
     const pool = new SteeredPool();
     const one = await node({ pool });
@@ -67,12 +67,12 @@ describe("a write that is carried out after its answer was lost", () => {
       if (isWrite(query)) carryOutLate = carryOut;
       throw connectionLost();
     };
-    await expect(one.complete(claim, oneMore)).rejects.toMatchObject({ code: "STATE_DATABASE" });
+    await expect(completeClaim(one, claim, oneMore)).rejects.toMatchObject({ code: "STATE_DATABASE" });
     pool.steer = (_, carryOut) => carryOut();
     // In the meantime somebody looks, and finds nothing yet.
     await one.update(key("b/x"), { failure_count: 1 });
     await carryOutLate();
-    expect(await one.complete(claim, oneMore)).toBe(true);
+    expect(await completeClaim(one, claim, oneMore)).toBe(true);
     expect(await one.read(key("a/x"))).toMatchObject({ failure_count: 1 });
   });
 
@@ -97,21 +97,21 @@ describe("a write that is carried out after its answer was lost", () => {
       return answer;
     };
     const ends = claims.map((claim) => ({ claim, change: {} }));
-    await expect(one.completeAll(ends)).rejects.toMatchObject({ code: "STATE_DATABASE" });
+    await expect(endAll(one, ends)).rejects.toMatchObject({ code: "STATE_DATABASE" });
     pool.steer = (_, carryOut) => carryOut();
-    expect(await one.completeAll(ends)).toEqual([false, true]);
+    expect(await endAll(one, ends)).toEqual([false, true]);
   });
 });
 
-describe("a write that meets another", () => {
-  it("is answered, and does not cost its connection", async () => {
+describe("a write that conflicts with a concurrent write", () => {
+  it("succeeds, and keeps its connection", async () => {
     const { node } = scene();
     const pool = new SteeredPool();
     const [one, two] = [await node({ pool }), await node()];
     await planAll([one, two], ["a/x"]);
     const claim = only((await one.claimDue(10)).claims);
     await two.update(key("a/x"), { failure_count: 3 });
-    expect(await one.complete(claim, oneMore)).toBe(true);
+    expect(await completeClaim(one, claim, oneMore)).toBe(true);
     expect(await two.read(key("a/x"))).toMatchObject({ status: "idle", failure_count: 4 });
     expect(pool.refusals).toEqual([]);
   });
@@ -147,20 +147,20 @@ describe("a statement that hangs", () => {
     await asking;
   });
 
-  it("keeps nobody from claiming when it ends a claim", async () => {
+  it("lets other calls claim when it ends a claim", async () => {
     const { node } = scene();
     const pool = new SteeredPool();
     const one = await node({ pool });
     await planAll([one], ["a/x", "b/x"]);
     const claim = only((await one.claimDue(1)).claims);
     const { letGo } = hold(pool, isWrite);
-    const ending = one.complete(claim, {});
+    const ending = completeClaim(one, claim, {});
     expect(names((await one.claimDue(10)).claims)).toEqual(["b/x"]);
     letGo();
     expect(await ending).toBe(true);
   });
 
-  it("keeps whoever claims from what was changed before", async () => {
+  it("makes a later claim wait for an earlier change", async () => {
     const { node } = scene();
     const pool = new SteeredPool();
     const one = await node({ pool });
@@ -174,7 +174,7 @@ describe("a statement that hangs", () => {
   });
 });
 
-describe("a claim that is answered late", () => {
+describe("a claim whose reply is late", () => {
   it("is given back when its job would have to be told to end at once", async () => {
     const { node, clock } = scene();
     const pool = new SteeredPool();
@@ -192,8 +192,8 @@ describe("a claim that is answered late", () => {
   });
 });
 
-describe("what a node writes while it looks for what is due", () => {
-  it("is known as due next, although the look may not have seen it", async () => {
+describe("a plan that a node writes while it claims", () => {
+  it("is due next for the next call, although the first may not have seen it", async () => {
     const { node, clock } = scene();
     const pool = new SteeredPool();
     const one = await node({ pool });
@@ -204,17 +204,20 @@ describe("what a node writes while it looks for what is due", () => {
       const answer = await carryOut();
       if (isClaim(query)) {
         pool.steer = (_, carry) => carry();
-        await one.complete(claim, { next_run_at: dueAt.toISOString(), next_run_source: "baseline-interval" });
+        await completeClaim(one, claim, {
+          next_run_at: dueAt.toISOString(),
+          next_run_source: "baseline-interval",
+        });
       }
       return answer;
     };
     await one.claimDue(10);
-    expect(await one.nextDueAt(clock.now())).toEqual(dueAt);
+    expect((await one.claimDue(10)).nextDueAt).toEqual(dueAt);
   });
 });
 
-describe("a slot that was left for want of room", () => {
-  it("is not waited for when another has it locked", async () => {
+describe("a slot that was left because the limit was reached", () => {
+  it("is skipped while a different transaction has locked it", async () => {
     const { node, clock, schema } = scene();
     const one = await node();
     await planAll([one], ["a/x", "b/x", "c/x"]);

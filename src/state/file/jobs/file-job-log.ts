@@ -1,6 +1,7 @@
 /**
- * The job log in files: a day's jobs in `<directory>/<day>.jsonl`, a job's output in `<directory>/<job-id>.log`.
- * A job belongs to the day in its id, also when it ends on another. How a line gets there is day-file.ts's business.
+ * The job log in files: a day's jobs in `<directory>/<day>.jsonl`, a job's output in `<directory>/<job-id>.log`. A
+ * job belongs to the day in its id, also when it ends on a later day. How a line gets there is day-file.ts's
+ * business.
  */
 import { type Clock, systemClock } from "../../../clock.js";
 import { type Logger, processLogger } from "../../../logger.js";
@@ -17,20 +18,19 @@ import {
   DEFAULT_LIST_LIMIT,
   DEFAULT_MAX_OUTPUT_BYTES,
   type JobFilter,
-  type JobLog,
   type JobOutcomeRecord,
   type JobOutput,
   type JobRecord,
   type JobStart,
-  type NamedJob,
-  type NamedOutcome,
+  type EndedJobRecord,
   type NewJob,
 } from "../../job-log/job-log.js";
 import { instantOr, isWanted, jobRecord, newEnd, newStart } from "../../job-log/job-record.js";
 import { JobOutputs } from "./job-outputs.js";
-import { interruptionOf } from "../../job-log/job-recovery.js";
+import { interruptionOf } from "./job-recovery.js";
 import { retentionLimits, type RetentionLimits } from "../../job-log/job-retention.js";
 import { signedName } from "../lock/process-identity.js";
+import type { OwnedJobLog, RecordFailure, RecordFailures } from "../../owner/owned-job-log.js";
 
 export interface FileJobLogOptions {
   /** Created, with what is missing above it, when the first job starts. */
@@ -47,10 +47,16 @@ export interface FileJobLogOptions {
   readonly maxOutputBytes?: number | undefined;
 }
 
-/** Days whose ids are kept in memory: today's, yesterday's at midnight, and those of jobs that run for days. */
+/** What is added to one day, and the places of its jobs in the caller's list. */
+interface DayWrite {
+  readonly changes: DayChange[];
+  readonly indexes: number[];
+}
+
+/** Days whose ids are kept in memory: today, yesterday around midnight, and the days of jobs that run for days. */
 const MOST_DAYS_KNOWN = 4;
 
-export class FileJobLog implements JobLog, AsyncDisposable {
+export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #logger: Logger;
@@ -86,30 +92,51 @@ export class FileJobLog implements JobLog, AsyncDisposable {
     for (let draw = 0; draw < draws; draw++) {
       id = job.id ?? drawJobId(startedAt, this.#random);
       const start = newStart(job, id, startedAt);
-      const [isOpened] = await this.#open([start]);
-      if (isOpened === true) return jobRecord(start, undefined);
+      if (await this.#open(start)) return jobRecord(start, undefined);
     }
     throw idTakenError(id, draws);
   }
 
-  async startAll(jobs: readonly NamedJob[]): Promise<readonly boolean[]> {
-    this.#assertOpen();
-    return this.#open(jobs.map((job) => newStart(job, job.id, instantOr(job.started_at, this.#clock.now()))));
-  }
-
   async finish(id: string, outcome: JobOutcomeRecord): Promise<boolean> {
-    const [isClosed] = await this.finishAll([{ ...outcome, id }]);
-    return isClosed === true;
+    this.#assertOpen();
+    const day = dayOfJob(id);
+    const closing = this.#closingOf(id, outcome);
+    await this.#dayFile(day).append([closing]);
+    this.#startedMs.delete(id);
+    return closing.counted;
   }
 
-  async finishAll(outcomes: readonly NamedOutcome[]): Promise<readonly boolean[]> {
+  async openRecords(jobs: readonly JobRecord[]): Promise<RecordFailures> {
     this.#assertOpen();
-    const changes = outcomes.map((outcome) => this.#endOf(outcome));
-    await this.#append(changes);
-    return changes.map(({ id, counted }) => {
-      this.#startedMs.delete(id);
-      return counted;
+    const startedMs = this.#clock.monotonic();
+    const openings: JobOpening[] = [];
+    const failures = await this.#appendEach(jobs, (job) => {
+      const opening = this.#openingOf(job);
+      openings.push(opening);
+      return [opening];
     });
+    for (const { id, counted } of openings) if (counted) this.#startedMs.set(id, startedMs);
+    return failures;
+  }
+
+  async closeRecords(jobs: readonly EndedJobRecord[]): Promise<RecordFailures> {
+    this.#assertOpen();
+    // A day's file ignores the second start of a job, and its second end.
+    const failures = await this.#appendEach(jobs, (job) => [
+      this.#openingOf(job),
+      this.#closingOf(job.id, job),
+    ]);
+    for (const [index, { id }] of jobs.entries())
+      if (failures[index] === undefined) this.#startedMs.delete(id);
+    return failures;
+  }
+
+  closedRecords(ids: readonly string[]): Promise<ReadonlyMap<string, EndedJobRecord>> {
+    return this.#archive.closedRecords(ids);
+  }
+
+  unrecordedJobs(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#archive.unrecordedJobs(ids, this.#clock.now(), this.#limits);
   }
 
   async get(id: string): Promise<JobRecord | undefined> {
@@ -145,8 +172,8 @@ export class FileJobLog implements JobLog, AsyncDisposable {
   }
 
   /**
-   * Closes as interrupted what was left open by processes that are gone, and answers the ids. For the one that owns
-   * the state directory: a process of another machine counts as gone, because it cannot own it any more.
+   * Closes as interrupted what was left open by processes that are gone, and answers the ids. Only the owner of the
+   * state directory may call it: a process of a different machine counts as gone, because it has lost ownership.
    */
   async recover(): Promise<readonly string[]> {
     const recovered: string[] = [];
@@ -195,18 +222,21 @@ export class FileJobLog implements JobLog, AsyncDisposable {
     await this.#outputs.close();
   }
 
-  async #open(starts: readonly JobStart[]): Promise<readonly boolean[]> {
+  async #open(start: JobStart): Promise<boolean> {
     const startedMs = this.#clock.monotonic();
-    const changes = starts.map((start) => new JobOpening(start, this.#signature));
-    await this.#append(changes);
-    return changes.map(({ id, counted }) => {
-      if (counted) this.#startedMs.set(id, startedMs);
-      return counted;
-    });
+    const opening = new JobOpening(start, this.#signature);
+    await this.#dayFile(dayOfJob(start.id)).append([opening]);
+    if (opening.counted) this.#startedMs.set(start.id, startedMs);
+    return opening.counted;
   }
 
-  #endOf(outcome: NamedOutcome): JobClosing {
-    const { id, duration_ms, finished_at } = outcome;
+  #openingOf(job: JobRecord): JobOpening {
+    const startedAt = instantOr(job.started_at, this.#clock.now());
+    return new JobOpening(newStart(job, job.id, startedAt), this.#signature);
+  }
+
+  #closingOf(id: string, outcome: JobOutcomeRecord): JobClosing {
+    const { duration_ms, finished_at } = outcome;
     const end = newEnd(outcome, instantOr(finished_at, this.#clock.now()));
     return new JobClosing(
       id,
@@ -216,22 +246,40 @@ export class FileJobLog implements JobLog, AsyncDisposable {
     );
   }
 
-  /** `undefined` for a job that another log has started. */
+  /** `undefined` for a job that this log has not started. */
   #sinceStart(id: string): number | undefined {
     const startedMs = this.#startedMs.get(id);
     return startedMs === undefined ? undefined : Math.round(this.#clock.monotonic() - startedMs);
   }
 
-  /** In one write for each day. */
-  async #append(changes: readonly DayChange[]): Promise<void> {
-    const days = new Map<string, DayChange[]>();
-    for (const change of changes) {
-      const day = dayOfJob(change.id);
-      const ofDay = days.get(day);
-      if (ofDay === undefined) days.set(day, [change]);
-      else ofDay.push(change);
+  /** The changes of many jobs, in one write for each day. One that is invalid, or whose day fails, fails alone. */
+  async #appendEach<Job extends JobRecord>(
+    jobs: readonly Job[],
+    changesOf: (job: Job) => readonly DayChange[],
+  ): Promise<RecordFailures> {
+    const failures: (RecordFailure | undefined)[] = Array.from(jobs, () => undefined);
+    const days = new Map<string, DayWrite>();
+    for (const [index, job] of jobs.entries()) {
+      try {
+        const day = dayOfJob(job.id);
+        const changes = changesOf(job);
+        const write = days.get(day) ?? { changes: [], indexes: [] };
+        days.set(day, write);
+        write.changes.push(...changes);
+        write.indexes.push(index);
+      } catch (error) {
+        failures[index] = { error };
+      }
     }
-    await Promise.all(Array.from(days, ([day, ofDay]) => this.#dayFile(day).append(ofDay)));
+    const writes = Array.from(days, async ([day, { changes, indexes }]) => {
+      try {
+        await this.#dayFile(day).append(changes);
+      } catch (error) {
+        for (const index of indexes) failures[index] = { error };
+      }
+    });
+    await Promise.all(writes);
+    return failures;
   }
 
   #dayFile(day: string): DayFile {

@@ -5,7 +5,7 @@ import type { ScheduleState, ScheduleStatePatch } from "../../schedule-state.js"
 import { type AgentEntry, agentEntry, renderDocument, type StateDocument } from "./state-document.js";
 import type { NewDocument } from "../state-file.js";
 import type { ScheduleKey } from "../../store.js";
-import type { StateDraft } from "../../owner/operations.js";
+import type { StateDraft } from "../../operations.js";
 
 export class DocumentDraft implements StateDraft {
   readonly #document: StateDocument;

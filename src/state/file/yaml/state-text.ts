@@ -3,18 +3,8 @@
  * One agent is one chunk of text, rendered alone, so that a change costs one chunk.
  */
 import { type Fields, isFields } from "../../../fields.js";
+import { quotedText } from "../../check-value.js";
 import { SCHEDULE_KEYS } from "../../schedule-state.js";
-
-/**
- * Both in a new object. As a spread of both, which would take twenty times as long and give each object a shape of its
- * own, and unlike an assignment, which would give `__proto__` a meaning.
- */
-export function mergedFields<First extends object, Second extends object>(
-  first: First,
-  second: Second,
-): First & Second {
-  return Object.hasOwn(second, "__proto__") ? { ...first, ...second } : Object.assign(first, second);
-}
 
 /** An agent as the file has it: its schedules, and all its other keys as they stand. */
 export interface AgentFields<Schedule = Fields> {
@@ -29,9 +19,6 @@ export const PLAIN_TEXT: RegExp =
 /** Words that some YAML version takes for something else than text. */
 export const RESERVED_WORD: RegExp = /^(?:null|true|false|yes|no|on|off|y|n)$/i;
 export const LONGEST_RESERVED: number = "false".length;
-/** Characters that JSON leaves as they are and YAML or a terminal may not. */
-const UNSAFE = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
-
 /** The chunk of one agent. The keys of ours in its schedules must have been checked. */
 export function renderAgent({ name, other, schedules }: AgentFields): string {
   // Joined once: a text that grows piece by piece leaves more garbage behind.
@@ -81,22 +68,34 @@ const CERTAIN_KEYS: ReadonlySet<string> = new Set([
   "slot",
   "source",
   "claimed_at",
+  "trigger",
 ]);
 const CLAIM_KEYS = ["token", "job_id", "slot", "source", "claimed_at"];
-const CLAIM_LINES = knownLines(CLAIM_KEYS, "\n          ");
-const SCHEDULE_LINES = knownLines(SCHEDULE_KEYS, "\n        ", CLAIM_LINES);
+const LAST_JOB_KEYS = ["id", "slot", "trigger", "attempt", "status"];
+const SCHEDULE_LINES = knownLines(
+  SCHEDULE_KEYS,
+  "\n        ",
+  new Map([
+    ["claim", knownLines(CLAIM_KEYS, "\n          ")],
+    ["last_job", knownLines(LAST_JOB_KEYS, "\n          ")],
+  ]),
+);
 
-function knownLines(keys: readonly string[], indent: string, claim?: KnownLines): KnownLines {
+function knownLines(
+  keys: readonly string[],
+  indent: string,
+  inner: ReadonlyMap<string, KnownLines> = new Map(),
+): KnownLines {
   const lines = keys.map((key) => ({
     key,
     start: `${indent}${key}: `,
     isCertain: CERTAIN_KEYS.has(key),
-    inner: key === "claim" ? claim : undefined,
+    inner: inner.get(key),
   }));
   return { indent, lines, keys: new Set(keys) };
 }
 
-/** What a map holds, after its key: the keys we know in their order, then all others. */
+/** The lines of a map after its key: known keys in their order, then unknown keys. */
 function pushKnown(pieces: string[], fields: Fields, known: KnownLines): void {
   const piecesBefore = pieces.length;
   let count = 0;
@@ -117,7 +116,7 @@ function pushKnown(pieces: string[], fields: Fields, known: KnownLines): void {
   if (pieces.length === piecesBefore) pieces.push(EMPTY);
 }
 
-/** What stands in the place of a map's lines when it has none. */
+/** An empty map. */
 const EMPTY = " {}";
 
 function pushFields(pieces: string[], fields: Fields, indent: string): void {
@@ -136,47 +135,29 @@ function pushField(pieces: string[], key: string, value: unknown, indent: string
   if (pieces.length === piecesBefore) pieces.push(EMPTY);
 }
 
-/** YAML refuses keys of more than 1024 characters. */
-export const LONGEST_KEY = 1_000;
-/** Escaping makes six characters of one at most. */
-const SURELY_A_KEY = LONGEST_KEY / 10;
-
-/** Whether a key can be written and read back. */
-export function isKey(key: string): boolean {
-  return key.length <= SURELY_A_KEY || renderKey(key).length <= LONGEST_KEY;
-}
-
 function renderKey(key: string): string {
-  return isPlain(key) ? key : renderQuoted(key);
+  return isPlain(key) ? key : quotedText(key);
 }
 
 /** A value on one line. */
 export function renderInline(value: unknown): string {
-  if (typeof value === "string") return isPlain(value) ? value : renderQuoted(value);
+  if (typeof value === "string") return isPlain(value) ? value : quotedText(value);
   if (typeof value === "number") return renderNumber(value);
   if (Array.isArray(value)) return `[${Array.from(value, renderFlow).join(", ")}]`;
   if (isFields(value)) {
     const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
-    return `{${entries.map(([key, inner]) => `${renderQuoted(key)}: ${renderFlow(inner)}`).join(", ")}}`;
+    return `{${entries.map(([key, inner]) => `${quotedText(key)}: ${renderFlow(inner)}`).join(", ")}}`;
   }
   return String(value);
 }
 
 /** Within brackets a comma ends plain text, so all text is quoted there. */
 function renderFlow(value: unknown): string {
-  return typeof value === "string" ? renderQuoted(value) : renderInline(value ?? null);
+  return typeof value === "string" ? quotedText(value) : renderInline(value ?? null);
 }
 
 function isPlain(text: string): boolean {
   return PLAIN_TEXT.test(text) && (text.length > LONGEST_RESERVED || !RESERVED_WORD.test(text));
-}
-
-/** JSON's notation for text, which YAML shares. */
-function renderQuoted(text: string): string {
-  return JSON.stringify(text).replace(
-    UNSAFE,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }
 
 function renderNumber(value: number): string {

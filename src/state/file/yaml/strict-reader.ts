@@ -3,18 +3,17 @@
  * Anything else it declines by answering `undefined`: the YAML reader then decides what it means.
  */
 import type { Fields } from "../../../fields.js";
-import { problemOfValue } from "./check-value.js";
+import { LONGEST_KEY, problemOfValue } from "../../check-value.js";
 import { CERTAIN_TIME } from "../../../iso-time.js";
 import { isScheduleFields, type ScheduleFields } from "../../validate-state.js";
-import { PLAN_SOURCES, SCHEDULE_KEYS, SCHEDULE_STATUSES } from "../../schedule-state.js";
 import {
-  type AgentFields,
-  LONGEST_KEY,
-  LONGEST_RESERVED,
-  PLAIN_TEXT,
-  renderInline,
-  RESERVED_WORD,
-} from "./state-text.js";
+  JOB_END_STATUSES,
+  JOB_TRIGGERS,
+  PLAN_SOURCES,
+  SCHEDULE_KEYS,
+  SCHEDULE_STATUSES,
+} from "../../schedule-state.js";
+import { type AgentFields, LONGEST_RESERVED, PLAIN_TEXT, renderInline, RESERVED_WORD } from "./state-text.js";
 
 /**
  * The agent that a text describes, or a part of it; `undefined` when one character or value of it is not as we write
@@ -59,7 +58,7 @@ interface Cursor {
   readonly text: string;
   /** What was read so far. */
   at: number;
-  /** Where what is to be read is over. */
+  /** Where reading ends. */
   readonly end: number;
 }
 
@@ -192,9 +191,20 @@ const COMMON_VALUES = new Map<string, string>([
   ["paused_until", CERTAIN_TIME],
 ]);
 const COMMON_KEYS = SCHEDULE_KEYS.filter((key) => COMMON_VALUES.has(key));
-/** Any of these keys in the order in which they are written, and nothing more. */
+const LAST_JOB_VALUES = new Map<string, string>([
+  ["id", "job-[-0-9a-z]{1,40}"],
+  ["slot", CERTAIN_TIME],
+  ["trigger", JOB_TRIGGERS.join("|")],
+  ["attempt", COUNT],
+  ["status", JOB_END_STATUSES.join("|")],
+]);
+const LAST_JOB_KEYS = [...LAST_JOB_VALUES.keys()];
+const LAST_JOB = Array.from(LAST_JOB_VALUES, ([key, value]) => ` {10}${key}: (${value})\n`).join("");
+/** Common keys in the order in which they are written, then the last job, and nothing more. */
 const COMMON_SCHEDULE = new RegExp(
-  `${COMMON_KEYS.map((key) => `(?: {8}${key}: (${COMMON_VALUES.get(key)})\n)?`).join("")}(?! {8})`,
+  COMMON_KEYS.map((key) => `(?: {8}${key}: (${COMMON_VALUES.get(key)})\n)?`)
+    .concat(`(?: {8}last_job:\n${LAST_JOB})?(?! {8})`)
+    .join(""),
   "y",
 );
 
@@ -209,6 +219,11 @@ function readCommonSchedule(cursor: Cursor): ScheduleFields | undefined {
     const value = match[index + 1];
     if (value !== undefined) fields[key] = COMMON_VALUES.get(key) === COUNT ? Number(value) : value;
   }
+  const job = match.slice(COMMON_KEYS.length + 1);
+  if (job[0] !== undefined)
+    fields["last_job"] = Object.fromEntries(
+      LAST_JOB_KEYS.map((key, index) => [key, key === "attempt" ? Number(job[index]) : job[index]]),
+    );
   return fields;
 }
 
@@ -221,7 +236,7 @@ function readScalar(text: string, from: number, end: number): unknown {
   if (WHOLE_NUMBER.test(scalar)) return Number(scalar);
   if (scalar === "{}") return {};
   const value = text.charCodeAt(from) === BRACKET ? readJson(scalar) : Number(scalar);
-  // Lists and other numbers have many notations: only ours is sure to mean the same to everybody.
+  // Lists and other numbers have many notations: only ours is sure to mean the same to every reader.
   if (problemOfValue(value) === undefined && renderInline(value) === scalar) return value;
   throw DECLINED;
 }

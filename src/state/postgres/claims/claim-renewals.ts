@@ -1,6 +1,6 @@
 /**
- * How claims are kept: renewals that are asked for at once share a statement. They take turns with nothing else, so that
- * a connection that stands still under a claim or a write costs no job its claim.
+ * Renews claims; renewals that are requested together share a statement. A renewal
+ * waits for no claim and no write, so that a hanging connection costs no job its claim.
  */
 import { GroupCommit } from "../../../group-commit.js";
 import type { ClaimToken } from "../../store.js";
@@ -8,12 +8,12 @@ import { textOfColumn } from "../rows/column-text.js";
 import type { Statements } from "../connection/database.js";
 import { keyColumns } from "../rows/state-row.js";
 import type { StateWriter } from "../writes/state-writer.js";
-import type { StoreTime } from "../connection/database-clock.js";
+import type { DatabaseClock } from "../connection/database-clock.js";
 
 export interface ClaimRenewalsOptions {
   readonly database: Statements;
   readonly writer: Pick<StateWriter, "noteVersion">;
-  readonly time: StoreTime;
+  readonly time: DatabaseClock;
   readonly leaseMs: number;
 }
 
@@ -22,9 +22,9 @@ interface Renewal {
   isHeld: boolean;
 }
 
-/** How many renewals of which nobody hears fit into a lease. */
+/** How many renewals whose replies are lost fit into a lease. */
 const RENEWALS_IN_TIME = 4;
-/** A busy machine may take that long for anything. */
+/** A busy machine may take this long for any statement. */
 const SHORTEST_TIMEOUT_MS = 1_000;
 
 export class ClaimRenewals {
@@ -36,7 +36,7 @@ export class ClaimRenewals {
     this.#waiting = new GroupCommit((batch) => this.#renewAll(batch));
   }
 
-  /** `false` when another has taken its place. */
+  /** `false` when the claim is no longer held. */
   async renew(claim: ClaimToken): Promise<boolean> {
     const renewal: Renewal = { claim, isHeld: false };
     await this.#waiting.add(renewal);
@@ -57,7 +57,7 @@ export class ClaimRenewals {
             select h.id, n.agent, n.schedule from unnest($1::text[], $2::text[], $3::text[]) as c(agent, schedule, token)
               join ${schema}.schedules n on n.agent = c.agent and n.schedule = c.schedule
               join ${schema}.states h on h.id = n.id and h.token::text = c.token
-            -- In the order in which states are written, so that no two wait for each other.
+            -- Every statement locks states in the order of their ids, which rules out deadlocks.
             order by h.id for update of h
           ) as held where s.id = held.id
           returning held.agent, held.schedule, s.id, s.token::text, s.version, s.owner, s.lease_until

@@ -1,4 +1,4 @@
-/** What the database answers to who claims: claims, slots that wait, and what time it is there. */
+/** Reads the reply of `claim_due`: claims, slots that wait for capacity, and the database's time. */
 import type { Fields } from "../../../fields.js";
 import { isoTimeMs } from "../../../iso-time.js";
 import type { ScheduleState, StoredClaim } from "../../schedule-state.js";
@@ -6,23 +6,22 @@ import type { Claim, ClaimRefusal, ScheduleKey, SkippedSlot } from "../../store.
 import { wholeState } from "../../whole-state.js";
 import { numbersIn } from "../rows/column-text.js";
 import { documentsOf } from "../rows/state-document.js";
+import type { DeferredSlots } from "./deferred-slots.js";
 import { msOf, type StateRow, storedClaim, withClaim } from "../rows/state-row.js";
 
-export interface ClaimAnswer {
+export interface ClaimReply {
   /** The oldest slot first. */
   readonly claims: readonly Claim[];
   /** The rows of the claims. */
   readonly claimed: readonly StateRow[];
   readonly skipped: readonly SkippedSlot[];
-  /** When the oldest of them had come due; `-Infinity` where there is none. */
+  /** When the oldest claimed slot came due; `-Infinity` without claims. */
   readonly oldestMs: number;
-  /** When it was, by the clock that decided; `undefined` when there are leases that have ended, and nothing was done. */
+  /** The time by the clock that decided; `undefined` when leases have ended, so that nothing was claimed. */
   readonly atMs: number | undefined;
-  /** When the next slot comes due that was not due yet; `undefined` for never. */
+  /** When the next call can find a slot; `undefined` for never. */
   readonly nextMs: number | undefined;
-  /** Whether somebody waits for an agent's capacity. */
-  readonly hasLines: boolean;
-  /** The number of the latest change by somebody who is no node. */
+  /** The number of the latest change that came from outside the nodes. */
   readonly latestChange: number;
 }
 
@@ -34,50 +33,49 @@ interface Found {
   readonly dues: number[];
 }
 
-export interface ClaimQuestion {
+export interface ReplyContext {
   readonly node: string;
-  /** Which schedule has an id. */
-  readonly keyOf: (id: number) => ScheduleKey | undefined;
-  /** When a slot that came due then was seen and left for want of room; `undefined` where it was not. */
-  readonly seenMs: (dueMs: number) => number | undefined;
+  /** The defined schedules by the ids of their rows. */
+  readonly schedules: ReadonlyMap<number, ScheduleKey>;
+  /** When this node left a slot that came due at a time. */
+  readonly deferred: Pick<DeferredSlots, "seenMs">;
 }
 
-/** The one row that `claim_due` answers with, all of it as text. */
-export function readAnswer(answer: Fields, question: ClaimQuestion): ClaimAnswer {
-  const atMs = msOf(answer["at_ms"]);
-  const found = foundIn(answer, atMs ?? 0, question);
+/** The one row that `claim_due` returns, all columns as text. */
+export function readReply(row: Fields, context: ReplyContext): ClaimReply {
+  const atMs = msOf(row["at_ms"]);
+  const found = foundIn(row, atMs ?? 0, context);
   return {
     claims: byAge(found),
     oldestMs: found.dues.length === 0 ? -Infinity : found.dues.reduce((a, b) => Math.min(a, b)),
     claimed: found.claimed,
-    skipped: skippedIn(answer, atMs, question).toSorted((a, b) => a.slot.getTime() - b.slot.getTime()),
+    skipped: row["waiting_ids"] === null ? [] : skippedIn(row, atMs, context),
     atMs,
-    nextMs: msOf(answer["next_ms"]),
-    hasLines: answer["has_lines"] === "t",
-    latestChange: Number(answer["latest_change"] ?? 0),
+    nextMs: msOf(row["next_ms"]),
+    latestChange: Number(row["latest_change"] ?? 0),
   };
 }
 
-/** Of a thousand at once, so that nothing is made which is not kept: an object that is spread costs as much as a claim. */
-function foundIn(answer: Fields, atMs: number, { node, keyOf, seenMs: seenBefore }: ClaimQuestion): Found {
-  const ids = numbersIn(answer["ids"]);
-  const documents = documentsOf(answer["states"], ids.length);
-  const [versions, tokens] = [numbersIn(answer["versions"]), numbersIn(answer["tokens"])];
-  const slots = numbersIn(answer["slots"]);
-  const seen = seenIn(answer);
+/** Called for thousands at once: a spread object would cost as much as the rest of a claim. */
+function foundIn(reply: Fields, atMs: number, { node, schedules, deferred }: ReplyContext): Found {
+  const ids = numbersIn(reply["ids"]);
+  const documents = documentsOf(reply["states"], ids.length);
+  const [versions, tokens] = [numbersIn(reply["versions"]), numbersIn(reply["tokens"])];
+  const slots = numbersIn(reply["slots"]);
+  const seen = reply["seen_ids"] === null ? undefined : seenIn(reply);
   const claimedAt = new Date(atMs);
   let slot = claimedAt;
   const found: Found = { claims: [], claimed: [], dues: [] };
   for (let index = 0; index < ids.length; index++) {
     const id = ids[index] ?? 0;
-    const key = keyOf(id);
+    const key = schedules.get(id);
     const document = documents[index];
     if (key === undefined || document === undefined) continue;
     const slotMs = slots[index] ?? atMs;
-    // Many are due at once.
+    // Most slots of a reply have the same time.
     if (slotMs !== slot.getTime()) slot = new Date(slotMs);
     const dueMs = dueOf(document, slotMs);
-    const seenMs = seen.get(id) ?? seenBefore(dueMs);
+    const seenMs = seen?.get(id) ?? deferred.seenMs(dueMs);
     const stored = storedClaim(String(tokens[index]), slot, claimedAt, document.next_run_source);
     const state = withClaim(document, stored);
     const { agent, schedule } = key;
@@ -91,34 +89,34 @@ function foundIn(answer: Fields, atMs: number, { node, keyOf, seenMs: seenBefore
 }
 
 /** When slots were first seen due, by the id of their schedule. */
-function seenIn(answer: Fields): ReadonlyMap<number, number> {
-  const times = numbersIn(answer["seen"]);
-  return new Map(numbersIn(answer["seen_ids"]).map((id, index) => [id ?? 0, times[index] ?? 0]));
+function seenIn(reply: Fields): ReadonlyMap<number, number> {
+  const times = numbersIn(reply["seen"]);
+  return new Map(numbersIn(reply["seen_ids"]).map((id, index) => [id ?? 0, times[index] ?? 0]));
 }
 
 function skippedIn(
-  answer: Fields,
+  reply: Fields,
   atMs: number | undefined,
-  { keyOf, seenMs }: ClaimQuestion,
+  { schedules, deferred }: ReplyContext,
 ): readonly SkippedSlot[] {
-  const ids = numbersIn(answer["lined_ids"]);
-  const documents = documentsOf(answer["lined_states"], ids.length);
-  const [slots, seen] = [numbersIn(answer["lined_slots"]), numbersIn(answer["lined_seen"])];
+  const ids = numbersIn(reply["waiting_ids"]);
+  const documents = documentsOf(reply["waiting_states"], ids.length);
+  const [slots, seen] = [numbersIn(reply["waiting_slots"]), numbersIn(reply["waiting_seen"])];
   const skipped: SkippedSlot[] = [];
   for (const [index, id] of ids.entries()) {
-    const key = keyOf(id ?? 0);
+    const key = schedules.get(id ?? 0);
     const document = documents[index];
     if (key === undefined || document === undefined) continue;
     const slotMs = slots[index] ?? 0;
-    // What was left before for want of room has been waiting since then.
-    if (seen[index] !== atMs || seenMs(dueOf(document, slotMs)) !== undefined) continue;
+    // An earlier poll of this node left it, and reported it then if it had to.
+    if (seen[index] !== atMs || deferred.seenMs(dueOf(document, slotMs)) !== undefined) continue;
     const source = document.next_run_source ?? undefined;
     skipped.push({ ...key, slot: new Date(slotMs), source, reason: "at_capacity" });
   }
-  return skipped;
+  return skipped.toSorted((a, b) => a.slot.getTime() - b.slot.getTime());
 }
 
-/** The claim of a row that has one, made by hand just now. */
+/** The claim in a row that was claimed on request just now. */
 export function claimOf(row: StateRow): Claim | undefined {
   const { claim } = row.state;
   const slotMs = isoTimeMs(claim?.slot);
@@ -146,18 +144,16 @@ function newClaim(
   };
 }
 
-/** Why a claim by hand was refused. */
-export function readRefusal(answer: unknown): ClaimRefusal | undefined {
-  return answer === "disabled" || answer === "already_running" || answer === "at_capacity"
-    ? answer
-    : undefined;
+/** Why a claim on request was refused. */
+export function readRefusal(reply: unknown): ClaimRefusal | undefined {
+  return reply === "disabled" || reply === "already_running" || reply === "at_capacity" ? reply : undefined;
 }
 
 function dueOf({ paused_until }: Pick<Partial<ScheduleState>, "paused_until">, slotMs: number): number {
   return paused_until == null ? slotMs : Math.max(slotMs, isoTimeMs(paused_until) ?? 0);
 }
 
-/** The oldest first; of equals the one that was known first. Most are told in that order, and need only be looked at. */
+/** The oldest first; of equals the lowest id. Most replies are in that order already. */
 function byAge({ claims, claimed, dues }: Found): readonly Claim[] {
   const compare = (a: number, b: number): number =>
     (dues[a] ?? 0) - (dues[b] ?? 0) || (claimed[a]?.id ?? 0) - (claimed[b]?.id ?? 0);

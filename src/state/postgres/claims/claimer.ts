@@ -1,130 +1,147 @@
 /**
- * Claims, as one node takes and loses them. Who gets what is decided in the database; here it is asked, and what leases
- * have ended is cleared away first. How they are kept is claim-renewals.ts.
+ * Claims slots for one node. The database decides which slots the node gets; claims whose leases have ended are ended here
+ * first. Renewals are in claim-renewals.ts, the ends of jobs in writes/job-finisher.ts.
  */
 import { messageOf } from "../../../errors.js";
 import type { Logger } from "../../../logger.js";
-import { Turns } from "../../../async-lock.js";
+import { AsyncLock } from "../../../async-lock.js";
+import { givenBack, interruption } from "../../claim-rules.js";
 import { longestHoldMs } from "../../lease-length.js";
-import type { Claim, ClaimRefusal, ClaimToken, ScheduleKey } from "../../store.js";
-import { type ClaimAnswer, claimOf, readAnswer, readRefusal } from "./claim-reply.js";
-import { EndLost } from "./claim-operations.js";
+import type { Claim, ClaimRefusal, ClaimToken, DueSlots, ScheduleKey } from "../../store.js";
+import { claimOf, readReply, readRefusal } from "./claim-reply.js";
 import { columnText } from "../rows/column-text.js";
 import type { Statements } from "../connection/database.js";
+import type { DatabaseClock } from "../connection/database-clock.js";
 import type { PostgresJobLog } from "../jobs/postgres-job-log.js";
-import { LeftSlots } from "./deferred-slots.js";
-import { NextDue, type WrittenSlots } from "./next-due.js";
-import { msOf, readRow, ROW_COLUMNS, type StateRow } from "../rows/state-row.js";
+import { DeferredSlots } from "./deferred-slots.js";
+import { readRow, ROW_COLUMNS, type StateRow } from "../rows/state-row.js";
 import type { StateWriter } from "../writes/state-writer.js";
-import type { StoreTime } from "../connection/database-clock.js";
-import { UnheardClaims } from "./lost-replies.js";
 
-export interface ClaimDeskOptions {
+export interface ClaimerOptions {
   readonly database: Statements;
   readonly writer: StateWriter;
-  readonly time: StoreTime;
+  readonly time: DatabaseClock;
   readonly jobs: Pick<PostgresJobLog, "presumeInterrupted">;
   readonly logger: Logger;
   readonly leaseMs: number;
-  /** Which of the schedules that are defined has an id. */
-  readonly keyOf: (id: number) => ScheduleKey | undefined;
 }
 
-/** What fits into a statement and an answer; more is claimed by the next call. */
-export const MOST_CLAIMS = 2_000;
-const MOST_EXPIRED = 1_000;
-export class ClaimDesk {
-  readonly #options: ClaimDeskOptions;
-  readonly #lease: string;
-  /** Claims are made one after the other, and beside what is written: neither has to wait for the other. */
-  readonly #turns = new Turns();
-  readonly #left = new LeftSlots();
-  readonly #next = new NextDue();
-  readonly #unheard: UnheardClaims;
+export interface ClaimedSlots extends DueSlots {
+  /** The number of the latest change that came from outside the nodes. */
+  readonly latestChange: number;
+}
 
-  constructor(options: ClaimDeskOptions) {
+/** What fits into one statement and its reply; the next call claims the rest. */
+const MOST_CLAIMS = 2_000;
+const MOST_EXPIRED = 1_000;
+
+export class Claimer {
+  readonly #options: ClaimerOptions;
+  readonly #lease: string;
+  /** Claims are made one at a time, beside writes: neither waits for the other. */
+  readonly #lock = new AsyncLock();
+  readonly #deferred = new DeferredSlots();
+  /** The defined schedules by the ids of their rows. */
+  #schedules: ReadonlyMap<number, ScheduleKey> = new Map();
+  /** The tokens of claims that were received and have not ended, as numbers to save memory. */
+  readonly #received = new Set<number>();
+  /**
+   * Until then, on the monotonic clock, the database may name this node as the holder of claims whose replies were lost. A
+   * whole lease, because a statement may be carried out after its time-out.
+   */
+  #searchUntilMs = -Infinity;
+
+  constructor(options: ClaimerOptions) {
     this.#options = options;
     this.#lease = `${options.leaseMs} milliseconds`;
-    this.#unheard = new UnheardClaims(options.leaseMs);
   }
 
-  /** Acts when nothing is being claimed, and before anything is that is asked for later. */
+  /** Replaces the schedules that may be claimed. No earlier poll could see the new ones. */
+  define(schedules: ReadonlyMap<number, ScheduleKey>): void {
+    this.#schedules = schedules;
+    this.#deferred.forget();
+  }
+
+  /** Acts when no claim is being made, and before any later one. */
   alone<Result>(act: () => Promise<Result>): Promise<Result> {
-    return this.#turns.take(act);
+    return this.#lock.take(act);
   }
 
-  claimDue(node: string, limit: number): Promise<ClaimAnswer> {
+  claimDue(node: string, limit: number): Promise<ClaimedSlots> {
     const askedMs = this.#options.time.monotonic();
-    return this.#heard(async () => {
-      await this.#giveUnheardBack(node);
-      const first = await this.#ask(node, limit, { askedMs, isPastExpired: false });
-      if (first.atMs !== undefined) return first;
+    return this.#inTurn(async () => {
+      if (askedMs < this.#searchUntilMs) await this.#giveBackUnknown(node);
+      const first = await this.#claimOnce(node, limit, { askedMs, isPastExpired: false });
+      if (first !== undefined) return first;
       await this.#endExpired(node);
-      // Once: a claim that cannot be ended must not keep others from theirs.
-      return this.#ask(node, limit, { askedMs, isPastExpired: true });
+      // Once only: a claim that cannot be ended must not keep this node from all slots.
+      const second = await this.#claimOnce(node, limit, { askedMs, isPastExpired: true });
+      return second ?? { claims: [], skipped: [], nextDueAt: undefined, latestChange: 0 };
     });
   }
 
   claim(node: string, key: ScheduleKey): Promise<Claim | ClaimRefusal> {
     const askedMs = this.#options.time.monotonic();
-    return this.#heard(() => this.#claimOne(node, key, askedMs));
-  }
-
-  async #claimOne(node: string, key: ScheduleKey, askedMs: number): Promise<Claim | ClaimRefusal> {
-    const { database, time, writer } = this.#options;
-    const { now, leaseNow } = time.parameters;
-    const sentMs = time.monotonic();
-    const [answer] = await database.query({
-      name: `${database.schema}.claim_one`,
-      text: `select ${database.schema}.claim_one($1, $2, $3, $4, $5, $6) as refusal`,
-      values: [node, columnText(key.agent), columnText(key.schedule), now, leaseNow, this.#lease],
-      timeoutMs: this.#options.leaseMs,
+    return this.#inTurn(async () => {
+      const { database, time, writer, leaseMs } = this.#options;
+      const { now, leaseNow } = time.parameters;
+      const sentMs = time.monotonic();
+      const [reply] = await database.query({
+        name: `${database.schema}.claim_one`,
+        text: `select ${database.schema}.claim_one($1, $2, $3, $4, $5, $6) as refusal`,
+        values: [node, columnText(key.agent), columnText(key.schedule), now, leaseNow, this.#lease],
+        timeoutMs: leaseMs,
+      });
+      const refusal = readRefusal(reply?.["refusal"]);
+      if (refusal !== undefined) return refusal;
+      const [row] = await writer.read([key]);
+      const claim = row?.owner === node ? claimOf(row) : undefined;
+      // A node took it over before the row was read, because the lease had ended.
+      if (row === undefined || claim === undefined || this.#isTooLate(askedMs)) return "already_running";
+      this.#received.add(Number(claim.token));
+      writer.note([row]);
+      if (time.isTheDatabases) time.noteTime(claim.claimedAt, sentMs);
+      return claim;
     });
-    const refusal = readRefusal(answer?.["refusal"]);
-    if (refusal !== undefined) return refusal;
-    const [row] = await writer.read([key]);
-    const claim = row?.owner === node ? claimOf(row) : undefined;
-    // Taken away before it could be read: who asked was not in time.
-    if (row === undefined || claim === undefined || this.#isTooLate(askedMs)) return "already_running";
-    this.#unheard.noteHeard([claim]);
-    writer.note([row]);
-    if (time.isTheDatabases) time.heard(claim.claimedAt, sentMs);
-    return claim;
   }
 
-  /** One at a time. Whoever asks for claims and hears nothing may have some all the same. */
-  #heard<Answer>(asking: () => Promise<Answer>): Promise<Answer> {
+  /** One at a time, after earlier changes. A request whose reply is lost may have claimed slots all the same. */
+  #inTurn<Reply>(request: () => Promise<Reply>): Promise<Reply> {
     const { changed } = this.#options.writer;
-    return this.alone(async () => {
+    return this.#lock.take(async () => {
       try {
         await changed;
-        return await asking();
+        return await request();
       } catch (error) {
-        this.#unheard.noteLost(this.#options.time.monotonic());
+        this.#noteLost();
         throw error;
       }
     });
   }
 
-  /** To be told of claims that have ended, whoever ended them. */
+  /** To be called when claims have ended. */
   noteEnded(claims: Iterable<ClaimToken>): void {
-    this.#unheard.noteEnded(claims);
+    for (const { token } of claims) this.#received.delete(Number(token));
   }
 
-  /** Ends what this node holds, before it signs off. To be called by who acts alone. */
+  /** Interrupts the claims that this node still holds, before it signs off. To be called within `alone`. */
   async endOwn(node: string): Promise<void> {
     const rows = await this.#rowsOf(node, []);
-    if (rows.length > 0) await this.endLost(undefined, rows, "its scheduler was closed");
+    if (rows.length > 0) await this.#endLost(undefined, rows, "its scheduler was closed");
   }
 
-  /** The claims of which nobody was told: their slots are due as before. */
-  async #giveUnheardBack(node: string): Promise<void> {
-    if (!this.#unheard.mayExist(this.#options.time.monotonic())) return;
-    const rows = await this.#rowsOf(node, this.#unheard.heard);
-    if (rows.length > 0) await this.endLost(node, rows, "its claim was never heard of");
+  #noteLost(): void {
+    const { time, leaseMs } = this.#options;
+    this.#searchUntilMs = time.monotonic() + leaseMs;
   }
 
-  /** The claims of a node, but for some. */
+  /** Gives back the claims of this node whose replies were lost: otherwise their slots would wait for the leases to end. */
+  async #giveBackUnknown(node: string): Promise<void> {
+    const rows = await this.#rowsOf(node, [...this.#received]);
+    if (rows.length > 0) await this.#endLost(node, rows, "the reply to its claim was lost");
+  }
+
+  /** The rows of a node's claims, without the tokens in `exceptTokens`. */
   async #rowsOf(node: string, exceptTokens: readonly number[]): Promise<readonly StateRow[]> {
     const { database } = this.#options;
     const rows = await database.query({
@@ -148,62 +165,48 @@ export class ClaimDesk {
       values: [time.parameters.leaseNow],
       isText: true,
     });
-    await this.endLost(node, rows.map(readRow), "its claim was not renewed in time");
+    await this.#endLost(node, rows.map(readRow), "its claim was not renewed in time");
   }
 
-  /** Ends claims that nobody will end, and closes the records of their jobs. */
-  async endLost(node: string | undefined, rows: readonly StateRow[], reason: string): Promise<void> {
+  /**
+   * Ends claims whose holders will not end them, and closes the records of their jobs. The claims of `node` are given back;
+   * a claim of a different node counts as interrupted.
+   */
+  async #endLost(node: string | undefined, rows: readonly StateRow[], reason: string): Promise<void> {
     const { writer, time, jobs, logger } = this.#options;
-    const operation = new EndLost(
-      rows,
-      ({ owner }) => owner === node,
-      () => time.now(),
-    );
-    // Who knows the schedule plans it anew, where its slot is gone.
+    let ids: string[] = [];
+    const operation: Parameters<StateWriter["commit"]>[0]["operation"] = {
+      apply(draft) {
+        ids = [];
+        for (const row of rows) {
+          const state = draft.read(row);
+          // The claim was renewed meanwhile, or has ended.
+          if (state.claim == null || draft.versionOf(row) !== row.version) continue;
+          ids.push(state.claim.job_id);
+          draft.patch(row, row.owner === node ? givenBack(state) : interruption(state, time.now()));
+        }
+      },
+    };
+    // The nodes that plan the schedule plan it anew where its slot is gone.
     await writer.commit({ keys: rows, operation, news: ["interrupted_count"] });
-    const ids = operation.ended.map(({ jobId }) => jobId);
     try {
       await jobs.presumeInterrupted(ids, reason);
     } catch (cause) {
-      logger.error(`Could not close ${ids.length} jobs, ${reason}: ${messageOf(cause)}`);
+      logger.error(`Could not close the records of ${ids.length} jobs, ${reason}: ${messageOf(cause)}`);
     }
   }
 
-  /** To be called when schedules were written. */
-  noteWritten(written: WrittenSlots): void {
-    this.#next.noteWritten(written);
-  }
-
-  /** To be called when other schedules are defined. */
-  forgetLooks(): void {
-    this.#next.forget();
-    this.#left.forget();
-  }
-
-  async nextDueAt(node: string, lookedAt: Date | undefined): Promise<Date | undefined> {
-    const known = this.#next.at(lookedAt);
-    if (known !== undefined) return known.dueAt;
-    const { database } = this.#options;
-    const [row] = await database.query({
-      name: `${database.schema}.next_due`,
-      text: `select date_part('epoch', ${database.schema}.next_due($1, $2, $3)) * 1000 as due`,
-      values: [node, isoOf(lookedAt && this.#left.leftMs), isoOf(lookedAt?.getTime())],
-    });
-    const ms = msOf(row?.["due"]);
-    return ms === undefined ? undefined : new Date(ms);
-  }
-
-  async #ask(
+  /** `undefined` when leases have ended, so that nothing was claimed. */
+  async #claimOnce(
     node: string,
     limit: number,
     { askedMs, isPastExpired }: { readonly askedMs: number; readonly isPastExpired: boolean },
-  ): Promise<ClaimAnswer> {
-    const { database, time, writer, keyOf, leaseMs } = this.#options;
+  ): Promise<ClaimedSlots | undefined> {
+    const { database, time, writer, leaseMs } = this.#options;
     const { now, leaseNow } = time.parameters;
     const most = Math.floor(Math.min(limit, MOST_CLAIMS));
     const sentMs = time.monotonic();
-    this.#next.noteAsking();
-    const news = this.#left.news(sentMs);
+    const shared = this.#deferred.toShare(sentMs);
     const [row = {}] = await database.query({
       name: `${database.schema}.claim_due`,
       text: `select * from ${database.schema}.claim_due($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
@@ -214,34 +217,33 @@ export class ClaimDesk {
         leaseNow,
         this.#lease,
         isPastExpired,
-        isoOf(news.lookMs),
-        news.fromMs === Infinity ? "infinity" : isoOf(news.fromMs),
-        this.#left.looks.map(isoOf),
+        isoOf(shared.pollMs),
+        shared.fromMs === Infinity ? "infinity" : isoOf(shared.fromMs),
+        this.#deferred.polls.map(isoOf),
       ],
       isText: true,
-      // Later it would be of no use.
+      // After a whole lease the claims would be lost.
       timeoutMs: leaseMs,
     });
-    const seenMs = (dueMs: number): number | undefined => this.#left.seenMs(dueMs);
-    const answer = readAnswer(row, { node, keyOf, seenMs });
-    const { atMs, claims, oldestMs, hasLines, nextMs } = answer;
-    if (atMs === undefined) return answer;
-    const hasLeft = claims.length >= most;
-    this.#left.note({ atMs, monotonicMs: sentMs, told: news, hasLeft, oldestMs });
-    this.#next.noteLook({ atMs, hasLeft, hasLines, nextMs });
-    // The process stood still: others may have them soon.
-    if (this.#isTooLate(askedMs)) return { ...answer, claims: [], claimed: [] };
-    this.#unheard.noteHeard(claims);
-    writer.note(answer.claimed);
-    if (time.isTheDatabases) time.heard(new Date(atMs), sentMs);
-    return answer;
+    const context = { node, schedules: this.#schedules, deferred: this.#deferred };
+    const { atMs, claims, claimed, skipped, oldestMs, nextMs, latestChange } = readReply(row, context);
+    if (atMs === undefined) return undefined;
+    const hasDeferred = claims.length >= most;
+    this.#deferred.notePoll({ atMs, monotonicMs: sentMs, shared, hasDeferred, oldestMs });
+    const hasMore = hasDeferred && limit > most;
+    const nextDueAt = hasMore ? new Date(0) : nextMs === undefined ? undefined : new Date(nextMs);
+    // This process stood still for so long that the leases are about to end.
+    if (this.#isTooLate(askedMs)) return { claims: [], skipped, nextDueAt, latestChange };
+    for (const { token } of claims) this.#received.add(Number(token));
+    writer.note(claimed);
+    if (time.isTheDatabases) time.noteTime(new Date(atMs), sentMs);
+    return { claims, skipped, nextDueAt, latestChange };
   }
 
   #isTooLate(askedMs: number): boolean {
     const { time, leaseMs } = this.#options;
-    const nowMs = time.monotonic();
-    const isTooLate = nowMs - askedMs >= longestHoldMs(leaseMs);
-    if (isTooLate) this.#unheard.noteLost(nowMs);
+    const isTooLate = time.monotonic() - askedMs >= longestHoldMs(leaseMs);
+    if (isTooLate) this.#noteLost();
     return isTooLate;
   }
 }

@@ -1,85 +1,78 @@
 /**
- * Looks that left slots for want of room. Whoever claims one of these later has to know that it was seen in time: what is
- * kept of it is when the looks were, however many slots they left. Others are told of those that go on for a moment.
+ * Remembers polls that left due slots because the limit was reached. A node that claims such a slot later must know that it
+ * was seen in time. We store when the polls were, not each slot that they left. Polls that stay relevant for a moment are
+ * shared with the other nodes.
  */
 
-/** Slots that are claimed again and again in short order are not worth telling others of. */
+/** Slots that are claimed within this time are not worth sharing. */
 const MOMENT_MS = 250;
 
-/** What others are told of by a look: one before it that left something, and that those before a time are of no use. */
-export interface LookNews {
-  readonly lookMs: number | undefined;
+/** What a poll shares with the other nodes: an earlier poll that left slots, and that the polls before `fromMs` are outdated. */
+export interface SharedPolls {
+  readonly pollMs: number | undefined;
   readonly fromMs: number | undefined;
 }
 
-export interface TakenLook {
+export interface Poll {
   readonly atMs: number;
   readonly monotonicMs: number;
-  readonly told: LookNews;
-  /** Whether it may have left something. */
-  readonly hasLeft: boolean;
-  /** When the oldest slot had come due that it took. */
+  readonly shared: SharedPolls;
+  /** Whether it may have left due slots. */
+  readonly hasDeferred: boolean;
+  /** When the oldest slot that it claimed came due. */
   readonly oldestMs: number;
 }
 
-export class LeftSlots {
-  /** When looks left something, by the clock that decides; the oldest first. */
-  #looks: readonly number[] = [];
-  /** Those of them that others know of, and some that are of no use any more. */
-  #told: readonly number[] = [];
-  /** When the first of the latest moment was taken, on the monotonic clock. */
-  #takenMs = -Infinity;
-  /** Whether the latest look is not that one, and gives way to a later one of the same moment. */
+export class DeferredSlots {
+  /** When polls left slots, by the clock that decides what is due; the oldest first. */
+  #polls: readonly number[] = [];
+  /** The polls that were shared, also some outdated ones. */
+  #shared: readonly number[] = [];
+  /** When the first poll of the latest moment was made, on the monotonic clock. */
+  #momentMs = -Infinity;
+  /** Whether the latest poll is not the first of its moment, so that a later one of the same moment replaces it. */
   #isLatestOfMoment = false;
-  #leftMs: number | undefined;
 
-  /** When the latest look was, if that left something. */
-  get leftMs(): number | undefined {
-    return this.#leftMs;
+  /** When polls left slots that may still wait, the oldest first. */
+  get polls(): readonly number[] {
+    return this.#polls;
   }
 
-  /** When looks left something that may still wait, the oldest first. */
-  get looks(): readonly number[] {
-    return this.#looks;
-  }
-
-  /** When a slot that came due then was first seen and left; `undefined` where it was not. */
+  /** When a slot that came due at this time was first left; `undefined` if it was not. */
   seenMs(dueMs: number): number | undefined {
-    return this.#looks.find((atMs) => atMs >= dueMs);
+    return this.#polls.find((atMs) => atMs >= dueMs);
   }
 
-  /** What a look tells that is taken now. */
-  news(monotonicMs: number): LookNews {
-    const latestMs = this.#looks.at(-1) ?? -Infinity;
-    const latestToldMs = this.#told.at(-1) ?? -Infinity;
-    const isSetBack = latestToldMs > latestMs;
-    const firstMs = isSetBack ? Infinity : (this.#looks[0] ?? Infinity);
-    const isNews = latestMs !== latestToldMs && monotonicMs - this.#takenMs >= MOMENT_MS;
+  /** What a poll at this time shares. */
+  toShare(monotonicMs: number): SharedPolls {
+    const latestMs = this.#polls.at(-1) ?? -Infinity;
+    const latestSharedMs = this.#shared.at(-1) ?? -Infinity;
+    const isSetBack = latestSharedMs > latestMs;
+    const firstMs = isSetBack ? Infinity : (this.#polls[0] ?? Infinity);
+    const isNew = latestMs !== latestSharedMs && monotonicMs - this.#momentMs >= MOMENT_MS;
     return {
-      lookMs: isNews && latestMs !== -Infinity ? latestMs : undefined,
-      fromMs: (this.#told[0] ?? Infinity) < firstMs ? firstMs : undefined,
+      pollMs: isNew && latestMs !== -Infinity ? latestMs : undefined,
+      fromMs: (this.#shared[0] ?? Infinity) < firstMs ? firstMs : undefined,
     };
   }
 
-  note({ atMs, monotonicMs, told, hasLeft, oldestMs }: TakenLook): void {
-    const { lookMs, fromMs = -Infinity } = told;
-    this.#told = this.#told.filter((each) => each >= fromMs).concat(lookMs ?? []);
-    this.#leftMs = hasLeft ? atMs : undefined;
-    const isSetBack = atMs < (this.#looks.at(-1) ?? -Infinity);
-    // What is claimed later came due no earlier. Where the clock was set back, what comes due is new.
-    this.#looks = hasLeft && !isSetBack ? this.#looks.filter((each) => each >= oldestMs) : [];
-    if (!hasLeft) return;
-    const isInMoment = this.#looks.length > 0 && monotonicMs - this.#takenMs < MOMENT_MS;
-    // Of the looks in one moment the first and the latest stay: that may be the last for a while.
-    this.#looks = [...(isInMoment && this.#isLatestOfMoment ? this.#looks.slice(0, -1) : this.#looks), atMs];
+  notePoll({ atMs, monotonicMs, shared, hasDeferred, oldestMs }: Poll): void {
+    const { pollMs, fromMs = -Infinity } = shared;
+    this.#shared = this.#shared.filter((each) => each >= fromMs).concat(pollMs ?? []);
+    const isSetBack = atMs < (this.#polls.at(-1) ?? -Infinity);
+    // Slots that are claimed later came due no earlier. When the clock was set back, every slot that comes due is new.
+    this.#polls = hasDeferred && !isSetBack ? this.#polls.filter((each) => each >= oldestMs) : [];
+    if (!hasDeferred) return;
+    const isInMoment = this.#polls.length > 0 && monotonicMs - this.#momentMs < MOMENT_MS;
+    // Of the polls in one moment the first and the latest stay: the latest may be the last one for a while.
+    this.#polls = [...(isInMoment && this.#isLatestOfMoment ? this.#polls.slice(0, -1) : this.#polls), atMs];
     this.#isLatestOfMoment = isInMoment;
-    if (!isInMoment) this.#takenMs = monotonicMs;
+    if (!isInMoment) this.#momentMs = monotonicMs;
   }
 
-  /** To be called when other schedules are defined, which no look before could see. */
+  /** To be called when the defined schedules have changed: no earlier poll could see the new ones. */
   forget(): void {
-    this.#looks = [];
-    this.#told = [];
-    this.#leftMs = undefined;
+    this.#polls = [];
+    this.#shared = [];
   }
 }

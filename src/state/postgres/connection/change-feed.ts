@@ -1,12 +1,12 @@
 /**
- * Hears what others have changed: by notification at once, and by looking when one may have been lost. A connection that
- * breaks is made again, with longer and longer pauses while the database is away.
+ * Receives changes that other nodes and programs make: by notification, and by a query when a notification may have been
+ * lost. A broken connection is made again, with growing pauses while the database is away.
  */
 import { unrefClock, wakeAfter } from "../../../clock.js";
 import { messageOf } from "../../../errors.js";
 import type { Fields } from "../../../fields.js";
 import type { Logger } from "../../../logger.js";
-import { Turns } from "../../../async-lock.js";
+import { AsyncLock } from "../../../async-lock.js";
 import { SCHEDULE_KEYS, type ScheduleState } from "../../schedule-state.js";
 import type { OutsideChange } from "../../store.js";
 import { textOfColumn } from "../rows/column-text.js";
@@ -15,7 +15,7 @@ import type { Database, PostgresClient } from "./database.js";
 export interface ChangeFeedOptions {
   readonly database: Database;
   readonly logger: Logger;
-  /** Of nothing in particular where a node has changed something, which it has planned for itself. */
+  /** Called with an empty list when a node has changed a state, because that node plans it itself. */
   readonly tell: (changes: readonly OutsideChange[]) => void;
 }
 
@@ -25,36 +25,31 @@ const LONGEST_PAUSE_MS = 1_000;
 export class ChangeFeed {
   readonly #options: ChangeFeedOptions;
   readonly #node: string;
-  readonly #turns = new Turns();
+  readonly #lock = new AsyncLock();
   #client: PostgresClient | undefined;
   #isStopped = false;
   #pauseMs = SHORTEST_PAUSE_MS;
   #callOff: () => void = () => {};
-  /** The latest change that was told, or made before anybody listened. */
-  #told: number;
+  /** The number of the latest change that was reported, or made before this feed started. */
+  reported: number;
 
   constructor(options: ChangeFeedOptions, node: string, latestChange: number) {
     this.#options = options;
     this.#node = node;
-    this.#told = latestChange;
+    this.reported = latestChange;
   }
 
-  /** Resolves when it listens, or has failed to and will try again. */
+  /** Resolves when the feed listens, or has failed to and will try again. */
   async start(): Promise<void> {
     await this.#connect();
   }
 
-  /** Nothing is told from now on. */
+  /** From now on no change is reported. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#callOff();
     this.#drop(this.#client);
-    await this.#turns.take(async () => {});
-  }
-
-  /** To be told of the latest change there is, whenever that is heard: notifications may be lost. */
-  noteLatest(change: number): void {
-    if (change > this.#told) this.#look();
+    await this.#lock.take(async () => {});
   }
 
   async #connect(): Promise<void> {
@@ -62,7 +57,7 @@ export class ChangeFeed {
     let client: PostgresClient | undefined;
     try {
       client = await database.pool.connect();
-      // Stopped meanwhile: who stopped it did not know of this one.
+      // `stop` was called while this connection was being made.
       if (this.#isStopped) return client.release(true);
       const lost = (): void => this.#reconnect(client);
       client.on("error", lost);
@@ -70,10 +65,10 @@ export class ChangeFeed {
       client.on("notification", ({ payload = "" }) => this.#hear(payload));
       this.#client = client;
       await client.query({ text: `listen ${database.schema}` });
-      // Who waits for changes keeps the process by other means, or is not to.
+      // A listening connection alone does not keep the process running.
       client.unref?.();
       this.#pauseMs = SHORTEST_PAUSE_MS;
-      this.#look();
+      this.look();
     } catch (error) {
       logger.debug?.(`Could not listen for changes: ${messageOf(error)}`);
       this.#reconnect(client);
@@ -91,24 +86,25 @@ export class ChangeFeed {
   #drop(client: PostgresClient | undefined): void {
     if (client === undefined || client !== this.#client) return;
     this.#client = undefined;
-    // Not for others to use: it would go on hearing.
+    // Closed, not returned to the pool: it would go on listening.
     client.release(true);
   }
 
   #hear(payload: string): void {
     if (this.#isStopped || payload === this.#node) return;
-    if (payload === "") this.#look();
+    if (payload === "") this.look();
     else this.#options.tell([]);
   }
 
-  #look(): void {
-    void this.#turns.take(async () => {
+  /** Reads the changes after `reported` and reports them. */
+  look(): void {
+    void this.#lock.take(async () => {
       if (this.#isStopped) return;
       try {
         await this.#tellNew();
       } catch (error) {
-        // The next claim finds that there are more.
-        this.#options.logger.debug?.(`Could not read what others have changed: ${messageOf(error)}`);
+        // The next claim reports that there are changes.
+        this.#options.logger.debug?.(`Could not read changes: ${messageOf(error)}`);
       }
     });
   }
@@ -118,11 +114,11 @@ export class ChangeFeed {
     const rows = await database.query({
       name: `${database.schema}.changes`,
       text: `select id, agent, schedule, keys from ${database.schema}.changes where id > $1 order by id`,
-      values: [this.#told],
+      values: [this.reported],
     });
     const latest = rows.at(-1);
     if (latest === undefined || this.#isStopped) return;
-    this.#told = Number(latest["id"]);
+    this.reported = Number(latest["id"]);
     tell(rows.map(changeIn));
   }
 }

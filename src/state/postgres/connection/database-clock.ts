@@ -1,6 +1,6 @@
 /**
- * Which time a store goes by: the database's, whatever the node's clock shows. A clock that is not the machine's, as in
- * tests, is taken at its word: its time goes along with every question, and this is the only place that decides so.
+ * The clock of a PostgreSQL store: the database's time, whatever the machine's clock shows. A clock that was given, as in
+ * tests, replaces it: its time is a parameter of every statement. Only this module knows the difference.
  */
 import { type Clock, systemClock, unrefClock, wakeAfter } from "../../../clock.js";
 import { isoText } from "../../../iso-time.js";
@@ -8,23 +8,23 @@ import { StateError } from "../../errors.js";
 import type { Database } from "./database.js";
 import { msOf } from "../rows/state-row.js";
 
-/** What goes along: `null` where the database is to look at its own clock. */
+/** Parameters of statements: `null` where the database uses its own clock. */
 export interface TimeParameters {
   readonly now: string | null;
-  /** What leases are counted by. */
+  /** The time that leases are compared with. */
   readonly leaseNow: string | null;
 }
 
-/** That it was `databaseMs` somewhere between a question and its answer, which are times of the monotonic clock. */
-export interface TimeAnswer {
+/** The database's time, between two times of the monotonic clock: when the statement was sent and when the reply came. */
+export interface TimeReading {
   readonly databaseMs: number;
-  readonly askedMs: number;
-  readonly answeredMs: number;
+  readonly sentMs: number;
+  readonly repliedMs: number;
 }
 
 const THE_DATABASES: TimeParameters = { now: null, leaseNow: null };
 
-export class StoreTime implements Clock {
+export class DatabaseClock implements Clock {
   readonly #isGiven: boolean;
   #clock: Clock;
   #leadMs: number | undefined;
@@ -34,7 +34,7 @@ export class StoreTime implements Clock {
     this.#clock = given ?? systemClock;
   }
 
-  /** Two clocks in one scheduler would never agree on what is due. */
+  /** Uses the caller's clock, unless the store was given one: two clocks in one scheduler would not agree on what is due. */
   adopt(clock: Clock | undefined): void {
     if (!this.#isGiven && clock !== undefined) this.#clock = clock;
   }
@@ -48,27 +48,27 @@ export class StoreTime implements Clock {
     return { now: isoText(this.#clock.now()), leaseNow: isoText(new Date(this.#clock.monotonic())) };
   }
 
-  /** To be told whenever the database says what time it is, and when it was asked, on the monotonic clock. */
-  heard(databaseNow: Date, askedMs: number): void {
+  /** To be called with the database's time and when its statement was sent, on the monotonic clock. */
+  noteTime(databaseNow: Date, sentMs: number): void {
     const databaseMs = databaseNow.getTime();
-    // No time at all: from there on nothing would be due any more.
+    // With an invalid time nothing would be due again.
     if (!Number.isFinite(databaseMs)) return;
-    const answeredMs = this.#clock.monotonic();
-    this.#leadMs = leadAfter(this.#leadMs, { databaseMs, askedMs, answeredMs });
+    const repliedMs = this.#clock.monotonic();
+    this.#leadMs = leadAfter(this.#leadMs, { databaseMs, sentMs, repliedMs });
   }
 
-  /** Asks, where nobody has said it yet. */
+  /** Reads the database's time if it is not known yet. */
   async learn(database: Pick<Database, "send">): Promise<void> {
     if (!this.isTheDatabases || this.#leadMs !== undefined) return;
-    const askedMs = this.#clock.monotonic();
-    this.heard(await databaseTime(database), askedMs);
+    const sentMs = this.#clock.monotonic();
+    this.noteTime(await databaseTime(database), sentMs);
   }
 
-  /** The time without asking. Throws before the first answer: what the machine shows instead may be off by years. */
+  /** The time, without a statement. Throws before the first reply: the machine's own clock may be off by years. */
   now(): Date {
     if (!this.isTheDatabases) return this.#clock.now();
     if (this.#leadMs === undefined)
-      throw new StateError("The database has not said yet what time it is: call open() first.", {
+      throw new StateError("The database's time is not known yet: call open() first.", {
         code: "STATE_CLOSED",
       });
     return new Date(Math.floor(this.#clock.monotonic() + this.#leadMs));
@@ -87,25 +87,25 @@ export class StoreTime implements Clock {
   }
 }
 
-/** What the database's clock shows. */
+/** The time of the database's clock. */
 export async function databaseTime(database: Pick<Database, "send">): Promise<Date> {
   const [row] = await database.send({ text: "select date_part('epoch', clock_timestamp()) * 1000 as now" });
   return new Date(msOf(row?.["now"]) ?? NaN);
 }
 
-/** The database tells whole milliseconds: it may be almost one later than it says. */
+/** Times are truncated to milliseconds. */
 const RESOLUTION_MS = 1;
 
 /**
- * By how much the database's clock leads the monotonic one, as far as an answer tells: what was known stays while the
- * answer allows it, so that a slow one looks like no step of the clock; else the nearest that it allows. The first is the
- * least it can be: who takes it to be earlier than it is wakes late and not in vain.
+ * By how much the database's clock leads the monotonic one. The known lead stays while the reading allows it, so that a slow
+ * reply does not look like a step of the clock; otherwise it becomes the nearest that the reading allows. The first is the
+ * smallest possible, because a caller that wakes early would wake in vain.
  */
 export function leadAfter(
   knownMs: number | undefined,
-  { databaseMs, askedMs, answeredMs }: TimeAnswer,
+  { databaseMs, sentMs, repliedMs }: TimeReading,
 ): number {
-  const leastMs = databaseMs - answeredMs;
-  const mostMs = databaseMs + RESOLUTION_MS - askedMs;
+  const leastMs = databaseMs - repliedMs;
+  const mostMs = databaseMs + RESOLUTION_MS - sentMs;
   return knownMs === undefined ? leastMs : Math.min(Math.max(knownMs, leastMs), mostMs);
 }

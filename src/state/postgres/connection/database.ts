@@ -1,6 +1,6 @@
 /**
- * The way to the database: a pool that is made when it is first needed, the schema's name in every statement, and
- * which failures are worth another try. What is asked is decided elsewhere.
+ * The connection to the database: creates a pool on first use, checks the schema's name, and decides which failures are
+ * tried again. The statements are built elsewhere.
  */
 import { createHash } from "node:crypto";
 import { Client, type ClientConfig, Pool, type PoolConfig } from "pg";
@@ -8,7 +8,7 @@ import { messageOf, quote } from "../../../errors.js";
 import { isFields } from "../../../fields.js";
 import type { Logger } from "../../../logger.js";
 import { invalidState, StateError } from "../../errors.js";
-import { AS_TEXT, AS_VALUES, type ColumnTypes } from "../rows/column-types.js";
+import { AS_TEXT, AS_VALUES, type ColumnTypes } from "../rows/column-text.js";
 import { beginReadCommitted } from "./isolation.js";
 
 export interface QueryAnswer {
@@ -16,18 +16,18 @@ export interface QueryAnswer {
   readonly rowCount: number | null;
 }
 
-/** A statement; one with a name is prepared once per connection. */
+/** A statement. A named statement is prepared once per connection. */
 export interface Query {
   readonly text: string;
   readonly name?: string | undefined;
   readonly values?: readonly unknown[] | undefined;
-  /** Whether the answer is wanted as the database writes it: whoever asks for much reads only what is needed of it. */
+  /** Whether all columns of the reply stay text: parsing a large reply would take long. */
   readonly isText?: boolean | undefined;
-  /** After so many milliseconds it counts as lost. @default what the pool says */
+  /** After this many milliseconds the statement counts as lost. @default the setting of the pool */
   readonly timeoutMs?: number | undefined;
 }
 
-/** As `pg` takes them. */
+/** A query in the form of `pg`. */
 export interface PostgresQuery {
   text: string;
   name?: string;
@@ -36,32 +36,32 @@ export interface PostgresQuery {
   types?: ColumnTypes;
 }
 
-/** What is needed of a connection of `pg`. */
+/** The part of a `pg` connection that Rota uses. */
 export interface PostgresClient {
   query(query: PostgresQuery): Promise<QueryAnswer>;
   on(event: "notification", listener: (message: { payload?: string | undefined }) => void): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "end", listener: () => void): unknown;
   release(error?: Error | boolean): void;
-  /** Lets the process end although it is open. */
+  /** Lets the process end while the connection is open. */
   unref?(): void;
 }
 
-/** What is needed of a `Pool` of `pg`. */
+/** The part of a `pg` `Pool` that Rota uses. */
 export interface PostgresPool {
   connect(): Promise<PostgresClient>;
   query(query: PostgresQuery): Promise<QueryAnswer>;
   on(event: "error", listener: (error: Error) => void): unknown;
-  /** Of a connection that is about to be handed out. */
+  /** Emitted when a connection is about to be handed out. */
   on(event: "acquire", listener: (client: PostgresClient) => void): unknown;
   end(): Promise<void>;
-  /** As they were given to it. */
+  /** The options that the pool was created with. */
   readonly options?: { readonly max?: number | undefined } | undefined;
 }
 
-/** Where statements go. */
+/** Sends statements. */
 export interface Statements {
-  /** As it stands in their text. */
+  /** The quoted name of the schema. */
   readonly schema: string;
   readonly query: (query: Query) => Promise<QueryAnswer["rows"]>;
 }
@@ -71,7 +71,7 @@ export interface DatabaseOptions {
   readonly pool?: PostgresPool | undefined;
   readonly schema: string;
   readonly logger: Logger;
-  /** What has to be done before anything can be asked. */
+  /** Called before the first statement. */
   readonly prepare?: ((database: Database) => Promise<void>) | undefined;
 }
 
@@ -79,23 +79,23 @@ const MOST_TRIES = 10;
 const heardPools = new WeakSet<PostgresPool>();
 const heardClients = new WeakSet<PostgresClient>();
 /**
- * Under way at once may be who listens, a claim, two writes of ends, and the starts and ends of records; a renewal and the
- * heartbeat must not wait for any of these.
+ * One for each statement that may be under way at the same time: the listener, a claim, two writes of ends, and the starts
+ * and ends of records. A renewal and the heartbeat must not wait for these.
  */
 const MOST_CONNECTIONS = 8;
-/** Of every pool that is made here. */
+/** The settings of every pool that Rota creates. */
 export const POOL_SETTINGS: Readonly<PoolConfig> = {
   max: MOST_CONNECTIONS,
   allowExitOnIdle: true,
-  // A machine that is gone says nothing. Whoever listens would hear nothing for hours, and whoever asks would wait.
+  // A machine that is gone closes no connection: without this a listener or a statement could wait for hours.
   keepAlive: true,
   keepAliveInitialDelayMillis: 10_000,
   connectionTimeoutMillis: 30_000,
-  // Longer than any statement takes that comes to an end.
+  // Longer than any statement takes.
   query_timeout: 60_000,
   verify: beginReadCommitted,
 };
-/** One that leaves nothing behind when it fails: `pg` forgets it, and the socket would keep the process while the server waits. */
+/** Closes its socket when it fails: `pg` does not, and the open socket would keep the process running. */
 export class TidyClient extends Client {
   constructor(config?: ClientConfig | string) {
     super(config);
@@ -103,9 +103,9 @@ export class TidyClient extends Client {
   }
 }
 
-/** It stands in the text of functions, where no quoting would serve every name. */
+/** Strict, because the name stands in the text of functions, where quoting does not work for every name. */
 const SCHEMA_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
-/** What `pg` takes: an address, or the path of a socket. */
+/** An address or the path of a socket, as `pg` accepts them. */
 const CONNECTION_STRING = /^(postgres(ql)?:\/\/|socket:|\/)/i;
 
 export class Database implements Statements {
@@ -119,7 +119,7 @@ export class Database implements Statements {
     const { connectionString, pool, schema } = options;
     if ((connectionString === undefined) === (pool === undefined))
       throw invalidState("A PostgresStore needs a connectionString or a pool, and not both.");
-    // What it is may hold a password, and is not repeated.
+    // The value may contain a password, so the message does not repeat it.
     if (connectionString !== undefined && !isConnectionString(connectionString))
       throw invalidState(
         "Invalid connectionString: expected an address such as postgres://user:password@host:5432/database.",
@@ -146,8 +146,8 @@ export class Database implements Statements {
   }
 
   /**
-   * Without a listener the end of a connection would end the process. One is enough, of many stores. The pool listens only
-   * while nobody has the connection, and whoever waits for it begins too late: it may end in the same moment.
+   * Without an error listener the loss of a connection would end the process. The pool listens only while a connection is
+   * idle, and a caller that waits for a connection could begin too late. One listener serves all stores of a pool.
    */
   #listenTo(pool: PostgresPool): void {
     if (heardPools.has(pool)) return;
@@ -169,13 +169,13 @@ export class Database implements Statements {
       try {
         return await this.send(query);
       } catch (error) {
-        // Every statement is a transaction of its own, and this one has had no effect.
+        // Every statement is a transaction, and this one was rolled back.
         if (!isDeadlock(error) || tries >= MOST_TRIES) throw error;
       }
     }
   };
 
-  /** What was prepared stays so; what could not be is tried again. */
+  /** Prepares the database once; a failed attempt is repeated by the next call. */
   async prepare(): Promise<void> {
     this.#prepared ??= this.#options.prepare?.(this) ?? Promise.resolve();
     const preparing = this.#prepared;
@@ -187,7 +187,7 @@ export class Database implements Statements {
     }
   }
 
-  /** As `query`, for who prepares. */
+  /** As `query`, without preparing the database. */
   async send({ text, name, values = [], isText = false, timeoutMs }: Query): Promise<QueryAnswer["rows"]> {
     const query: PostgresQuery = { text, values: [...values], types: isText ? AS_TEXT : AS_VALUES };
     if (name !== undefined) query.name = statementName(name);
@@ -200,7 +200,7 @@ export class Database implements Statements {
     }
   }
 
-  /** Ends the pool that was made here; a later query makes another. */
+  /** Ends the pool that was created here; a later query creates a new one. */
   async close(): Promise<void> {
     const pool = this.#pool;
     this.#pool = undefined;
@@ -208,7 +208,7 @@ export class Database implements Statements {
   }
 }
 
-/** PostgreSQL cuts longer ones, and then two statements may have one name. */
+/** PostgreSQL truncates longer names, so that two statements could have the same name. */
 const LONGEST_NAME = 63;
 
 function statementName(name: string): string {
@@ -219,15 +219,15 @@ function isConnectionString(value: unknown): boolean {
   return typeof value === "string" && CONNECTION_STRING.test(value);
 }
 
-/** A client of `pg` can be asked the same, and has one connection. */
+/** A `Client` of `pg` has the same methods, but only one connection. */
 function isPool(value: unknown): boolean {
   if (!isFields(value) || "connectionParameters" in value) return false;
   return ["connect", "query", "on", "end"].every((name) => typeof value[name] === "function");
 }
 
-/** The database refused or could not be reached: nothing is known to have changed. */
+/** The database refused a statement or could not be reached. */
 export class DatabaseError extends StateError {
-  /** PostgreSQL's own code; `undefined` when it could not be reached. */
+  /** The SQLSTATE code; `undefined` when the database could not be reached. */
   readonly sqlState: string | undefined;
 
   constructor(cause: unknown) {
@@ -239,7 +239,7 @@ export class DatabaseError extends StateError {
 }
 DatabaseError.prototype.name = "DatabaseError";
 
-/** A host with several addresses is tried at each, and has an error for each. */
+/** A host with several addresses has an error for each address. */
 export function reasonOf(cause: unknown): string {
   return cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : messageOf(cause);
 }
@@ -252,15 +252,15 @@ function isDeadlock(error: unknown): boolean {
   return error instanceof DatabaseError && error.sqlState === "40P01";
 }
 
-/** Another was faster: a row has another version by now, or exists already. */
+/** A concurrent write has changed the version of a row, or has inserted it. */
 const CONFLICTS = new Set(["40001", "23505"]);
 
-/** Whether the same decision may come out otherwise when it is taken again on what is there by now. */
+/** Whether a decision should be repeated on the rows as they are now. */
 export function isConflict(error: unknown): boolean {
   return error instanceof DatabaseError && CONFLICTS.has(error.sqlState ?? "");
 }
 
-/** Whether the connection ended under a statement, which may have had its effect. */
+/** Whether the connection was lost during a statement, which may have been carried out. */
 export function isLostReply(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false;
   const { sqlState } = error;
@@ -268,7 +268,7 @@ export function isLostReply(error: unknown): boolean {
 }
 
 function sqlStateOf(error: unknown): string | undefined {
-  // The system's own codes can look alike: "EPIPE".
+  // Codes of the operating system, such as "EPIPE", can look like an SQLSTATE.
   const isSent = error instanceof Error && "code" in error && !("syscall" in error);
   const code: unknown = isSent ? error.code : undefined;
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;

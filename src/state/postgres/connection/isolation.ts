@@ -1,6 +1,6 @@
 /**
- * The isolation level that all statements count on: whoever has waited for a lock sees what was done meanwhile. A role, a
- * database or a server may have another as its default, by which capacity would be counted on what is no more.
+ * Checks the isolation level. Every statement relies on read committed: after waiting for a lock it sees what was committed
+ * meanwhile. With the stricter default of some roles or servers it would count capacity on outdated rows.
  */
 import type { PoolClient } from "pg";
 import { quote } from "../../../errors.js";
@@ -9,13 +9,13 @@ import { StateError } from "../../errors.js";
 
 const NEEDED = "read committed";
 
-/** Of a pool that is made here. Not a startup option: the user may have some, and a pooler between may refuse any. */
+/** For pools that Rota creates. Not a startup option: the user may have set some, and a pooler may refuse them. */
 export function beginReadCommitted(client: PoolClient, done: (error?: Error) => void): void {
   const text = `set session characteristics as transaction isolation level ${NEEDED}`;
   client.query(text, (error: Error | null) => done(error ?? undefined));
 }
 
-/** Refuses sessions that begin otherwise, which only their owner can change. */
+/** Throws for a pool of the caller with a different default. */
 export async function requireReadCommitted(database: {
   send(query: { readonly text: string }): Promise<readonly Fields[]>;
 }): Promise<void> {

@@ -1,14 +1,14 @@
 /**
- * How many connections of a pool are taken by stores that listen for changes: each keeps one for as long as it is open.
- * With none left every statement would wait for one for good, and nobody would be told why.
+ * Counts the connections of a pool that open stores keep to listen for changes. Without a connection for statements every
+ * statement would wait forever, so a store that would take the last one is refused.
  */
 import { invalidState } from "../../errors.js";
 import type { PostgresPool } from "./database.js";
 
 const taken = new WeakMap<PostgresPool, number>();
 
-/** Takes one, and answers how to give it back. Throws when none would be left for statements. */
-export function takeListeningPlace(pool: PostgresPool): () => void {
+/** Takes a connection, and returns how to give it back. Throws when no connection would be left for statements. */
+export function takeListenerSlot(pool: PostgresPool): () => void {
   const before = taken.get(pool) ?? 0;
   const most = pool.options?.max ?? Infinity;
   if (before + 1 >= most)

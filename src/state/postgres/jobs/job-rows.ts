@@ -1,4 +1,4 @@
-/** Jobs as rows: what is asked of the table. What every job has is in columns, the rest in two documents. */
+/** The statements on the table of jobs. Fields that every job has are columns, the rest is in two documents. */
 import { type Fields, isFields } from "../../../fields.js";
 import { isoText, isoTimeMs } from "../../../iso-time.js";
 import {
@@ -22,65 +22,92 @@ import { ONE_PLAN } from "../schema/claim-functions.js";
 import type { Query } from "../connection/database.js";
 import { msOf } from "../rows/state-row.js";
 
-/** A record that is to be made, of a job that runs or of one that has ended already. */
-export interface NewRow {
+/** A job's record to write: open while it has no `end`. */
+export interface JobRow {
   readonly id: string;
   readonly start: JobStart;
   readonly end?: JobEnd | undefined;
+  /** Whether this process has opened the record before, so that it is closed and not inserted. @default false */
+  readonly isOpened?: boolean | undefined;
 }
 
 const time = (parameter: string, column: string): string =>
   `to_timestamp(${shared(parameter, column)} / 1000)`;
 
-/** What makes records, in the database. */
+/** The function that opens records, and closes records whether they were opened or not. */
 export const createJobFunctions = (schema: string): string => {
+  const given = `unnest(${lines("in_ids")}, ${lines("in_agents")}, ${lines("in_schedules")}, in_opened, in_statuses,
+        in_started, in_triggers, in_slots, in_sources, in_attempts, in_finished, in_durations, ${lines("in_details")})
+      as g(id, agent, schedule, is_opened, status, started, trigger, slot, source, attempt, finished, duration_ms, details)`;
+  const isOpened = shared("in_opened", "g.is_opened");
+  const isSameJob = "j.id = g.id and j.agent = g.agent and j.schedule is not distinct from g.schedule";
   const inserting = `insert into ${schema}.jobs
       (id, agent, schedule, status, node, started_at, trigger, slot, source, attempt, finished_at, duration_ms, start)
-    select j.id, j.agent, j.schedule, ${shared("in_statuses", "j.status")}, in_node, ${time("in_started", "j.started")},
-      ${shared("in_triggers", "j.trigger")}, ${time("in_slots", "j.slot")}, ${shared("in_sources", "j.source")},
-      ${shared("in_attempts", "j.attempt")}, ${time("in_finished", "j.finished")},
-      ${shared("in_durations", "j.duration_ms")}, j.start
-    from unnest(${lines("in_ids")}, ${lines("in_agents")}, ${lines("in_schedules")}, in_statuses, in_started, in_triggers,
-        in_slots, in_sources, in_attempts, in_finished, in_durations, ${lines("in_starts")})
-      as j(id, agent, schedule, status, started, trigger, slot, source, attempt, finished, duration_ms, start)`;
+    select g.id, g.agent, g.schedule, ${shared("in_statuses", "g.status")}, in_node, ${time("in_started", "g.started")},
+      ${shared("in_triggers", "g.trigger")}, ${time("in_slots", "g.slot")}, ${shared("in_sources", "g.source")},
+      ${shared("in_attempts", "g.attempt")}, ${time("in_finished", "g.finished")},
+      ${shared("in_durations", "g.duration_ms")}, g.details
+    from ${given}`;
+  const closing = `update ${schema}.jobs j set status = ${shared("in_statuses", "g.status")},
+      finished_at = ${time("in_finished", "g.finished")}, duration_ms = ${shared("in_durations", "g.duration_ms")},
+      start = g.details, "end" = null, is_presumed = false
+    from ${given} where ${isSameJob} and (j.status = 'running' or j.is_presumed)
+      and ${shared("in_finished", "g.finished")} is not null`;
   return `
-create function ${schema}.insert_jobs(
-  in_node bigint, in_ids text, in_agents text, in_schedules text, in_starts text,
-  -- One value each, where all have the same.
-  in_statuses text[], in_triggers text[], in_sources text[], in_attempts bigint[], in_started double precision[],
-  in_slots double precision[], in_finished double precision[], in_durations double precision[]
+-- Returns the ids that belong to other jobs, or null when there are none. A record that is final already stays as it is.
+create function ${schema}.record_jobs(
+  in_node bigint, in_ids text, in_agents text, in_schedules text, in_details text,
+  -- One value each, where all jobs have the same.
+  in_opened boolean[], in_statuses text[], in_triggers text[], in_sources text[], in_attempts bigint[],
+  in_started double precision[], in_slots double precision[], in_finished double precision[], in_durations double precision[]
 ) returns text[] language plpgsql ${ONE_PLAN} as $$
 declare
-  v_made text[];
+  v_closed bigint;
+  v_inserted text[];
 begin
-  ${inserting};
-  return null;
--- Seldom: to be ready for it with every row would take half as long again.
-exception when unique_violation then
-  with made as (${inserting} on conflict do nothing returning id)
-  select coalesce(array_agg(m.id), '{}') into v_made from made m;
-  return v_made;
+  begin
+    if true = any(in_opened) then
+      ${closing} and ${isOpened};
+      get diagnostics v_closed = row_count;
+      if v_closed < (select count(*) from ${given} where ${isOpened}) then
+        raise exception 'a record was not open' using errcode = '23505';
+      end if;
+    end if;
+    if false = any(in_opened) then
+      ${inserting} where not ${isOpened};
+    end if;
+    return null;
+  -- Rare. An insert that is prepared for conflicts takes half as long again for every row.
+  exception when unique_violation then null;
+  end;
+  ${closing};
+  with inserted as (${inserting} on conflict do nothing returning id)
+  select coalesce(array_agg(i.id), '{}') into v_inserted from inserted i;
+  return nullif(array(select g.id from ${given} where g.id <> all(v_inserted) and not exists (
+    select from ${schema}.jobs j where ${isSameJob} and j.status <> 'running' and not j.is_presumed
+      and ${shared("in_finished", "g.finished")} is not null)), '{}');
 end $$;
 `;
 };
 
-/** Makes records in this order; answers the ids of those that were not taken, or `null` when none was. */
-export function insertJobs(schema: string, rows: readonly NewRow[], node: string | undefined): Query {
-  const values = insertParameters(rows, node);
+/** Writes records in this order. `refused_ids` are the ids of other jobs; `null` when there are none. */
+export function recordJobs(schema: string, rows: readonly JobRow[], node: string | undefined): Query {
+  const values = recordParameters(rows, node);
   const places = values.map((_, index) => `$${index + 1}`);
   return {
-    name: `${schema}.insert_jobs`,
-    text: `select ${schema}.insert_jobs(${places.join(", ")}) as ids`,
+    name: `${schema}.record_jobs`,
+    text: `select ${schema}.record_jobs(${places.join(", ")}) as refused_ids`,
     values,
   };
 }
 
-/** In one walk: thousands may end together. */
-export function insertParameters(rows: readonly NewRow[], node: string | undefined): (string | null)[] {
+/** The parameters of `record_jobs`, built in one pass because thousands of jobs may end together. */
+export function recordParameters(rows: readonly JobRow[], node: string | undefined): (string | null)[] {
   const ids: string[] = [];
   const agents: string[] = [];
   const schedules: (string | null)[] = [];
-  const starts: (string | null)[] = [];
+  const details: (string | null)[] = [];
+  const opened = new SharedColumn();
   const statuses = new SharedColumn();
   const triggers = new SharedColumn();
   const sources = new SharedColumn();
@@ -89,14 +116,15 @@ export function insertParameters(rows: readonly NewRow[], node: string | undefin
   const slots = new SharedColumn();
   const finished = new SharedColumn();
   const durations = new SharedColumn();
-  let hasStarts = false;
-  for (const { id, start, end } of rows) {
+  let hasDetails = false;
+  for (const { id, start, end, isOpened = false } of rows) {
     const text = startText(start, end);
-    hasStarts ||= text !== null;
+    hasDetails ||= text !== null;
     ids.push(id);
     agents.push(columnText(start.agent));
     schedules.push(start.schedule === null ? null : columnText(start.schedule));
-    starts.push(text);
+    details.push(text);
+    opened.add(isOpened);
     statuses.add(end?.status ?? "running");
     triggers.add(start.trigger);
     sources.add(start.source);
@@ -106,15 +134,15 @@ export function insertParameters(rows: readonly NewRow[], node: string | undefin
     finished.add(isoTimeMs(end?.finished_at));
     durations.add(end?.duration_ms);
   }
-  const texts = [linesOf(ids), linesOf(agents), linesOf(schedules), hasStarts ? linesOf(starts) : null];
-  const columns = [statuses, triggers, sources, attempts, started, slots, finished, durations];
+  const texts = [linesOf(ids), linesOf(agents), linesOf(schedules), hasDetails ? linesOf(details) : null];
+  const columns = [opened, statuses, triggers, sources, attempts, started, slots, finished, durations];
   return [node ?? null, ...texts, ...columns.map(({ array }) => array)];
 }
 
-/** The ids that were not taken; `undefined` when none was. */
-export function insertedIds(answer: Fields | undefined): ReadonlySet<unknown> | undefined {
-  const ids = answer?.["ids"];
-  return Array.isArray(ids) ? new Set<unknown>(ids) : undefined;
+/** The ids that belong to other jobs, in a reply to `record_jobs`. */
+export function refusedIds(reply: Fields | undefined): ReadonlySet<unknown> {
+  const ids = reply?.["refused_ids"];
+  return new Set<unknown>(Array.isArray(ids) ? ids : []);
 }
 
 export interface EndOfJob {
@@ -122,12 +150,12 @@ export interface EndOfJob {
   readonly end: JobEnd;
 }
 
-/** Closes records that nobody has closed who saw the end, each named once; answers the ids of those that were. */
+/** Closes records that are open or presumed, each id given once; returns the ids of the closed records. */
 export function closeJobs(schema: string, ends: readonly EndOfJob[]): Query {
   return endJobs(schema, ends, { name: "finish_jobs", which: "(j.status = 'running' or j.is_presumed)" });
 }
 
-/** The same for who did not see it. */
+/** Closes open records for jobs whose ends were not observed. */
 export function presumeEnds(schema: string, ends: readonly EndOfJob[]): Query {
   return endJobs(schema, ends, { name: "presume_jobs", which: "j.status = 'running'", isPresumed: true });
 }
@@ -159,9 +187,9 @@ function endJobs(
   };
 }
 
-/** What the columns do not say of a start, and of an end with it; `null` for nothing, as most jobs have it. */
+/** The fields of a record that have no column, as JSON; `null` when all are empty, as for most jobs. */
 function startText({ prompt, work_item }: JobStart, end: JobEnd | undefined): string | null {
-  // The quick way for thousands that end together.
+  // A fast path, because thousands of jobs may end together.
   if (prompt === null && work_item === null && (end === undefined || isPlain(end))) return null;
   return end === undefined ? detailsText({ prompt, work_item }) : endText(end, prompt, work_item);
 }
@@ -190,7 +218,7 @@ function detailsText(details: Fields): string | null {
   return said.length === 0 ? null : JSON.stringify(Object.fromEntries(said));
 }
 
-/** Those that run, as far as their records tell, and were opened by nodes that have shown no life for a whole lease. */
+/** The open records of nodes that have shown no sign of life for a whole lease. */
 export function selectOrphans(schema: string, leaseNow: string | null): Query {
   return {
     name: `${schema}.orphans`,
@@ -231,7 +259,7 @@ export function selectJobs(schema: string, filter: JobFilter): Query {
   return { text, values };
 }
 
-/** `undefined` where the row tells of no job. */
+/** `undefined` for a damaged row. */
 export function readJob(row: Fields): JobRecord | undefined {
   const { id, agent, schedule, status, trigger, source, duration_ms } = row;
   const details = fieldsOf(row["start"]);
@@ -257,7 +285,7 @@ function timeOf(ms: unknown): string | null {
   return ms === null ? null : isoText(new Date(msOf(ms) ?? 0));
 }
 
-/** None, where it was damaged. */
+/** Empty for a damaged document. */
 function fieldsOf(document: unknown): Fields {
   try {
     const fields: unknown = JSON.parse(String(document));
@@ -268,8 +296,8 @@ function fieldsOf(document: unknown): Fields {
 }
 
 /**
- * Removes a batch of jobs that started before then or are too many, with their outputs; answers how many. Never one that
- * runs. `Infinity` is no limit, nor is what the database could not count to.
+ * Removes a batch of ended jobs that started before a time or exceed `maxJobs`, with their outputs; returns how many. A
+ * number beyond the safe integers is no limit.
  */
 export function removeOld(schema: string, beforeMs: number, maxJobs: number, batch: number): Query {
   const most = Math.floor(maxJobs);
@@ -285,7 +313,7 @@ export function removeOld(schema: string, beforeMs: number, maxJobs: number, bat
       ), gone as (delete from ${schema}.jobs j using old where j.id = old.id returning j.id)
       select count(*)::int as count from gone`,
     values: [
-      // Nothing has run before 1970, and a text cannot say every earlier time.
+      // No job started before 1970, and not every earlier time has an ISO text.
       beforeMs > 0 ? new Date(beforeMs).toISOString() : "-infinity",
       Number.isSafeInteger(most) ? most : null,
       batch,

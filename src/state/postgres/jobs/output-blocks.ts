@@ -1,12 +1,12 @@
-/** A job's output in the database: blocks of a fixed size, so that what is added or cut rewrites no more than one. */
+/** A job's output in blocks of a fixed size, so that an addition or a cut rewrites at most one block. */
 import type { OutputBytes } from "../../job-log/capped-output.js";
 import type { Statements } from "../connection/database.js";
 
 const BLOCK_BYTES = 8_192;
-/** No statement carries more. */
+/** The most blocks in one statement. */
 const BLOCKS_AT_ONCE = 32;
 
-/** Whether the output is ours to write: `false` when it was opened before. */
+/** `false` when the output was opened before. */
 export async function createOutput({ schema, query }: Statements, id: string): Promise<boolean> {
   const rows = await query({
     text: `insert into ${schema}.job_outputs (job_id) values ($1) on conflict do nothing returning job_id`,
@@ -20,7 +20,7 @@ export async function readWhole(database: Statements, id: string): Promise<strin
   return (await readBytes(database, id))?.toString("utf8");
 }
 
-/** As `readWhole`: an output that is being written may end within a character. */
+/** As `readWhole`, in bytes: an output that is being written may end within a character. */
 export async function readBytes({ schema, query }: Statements, id: string): Promise<Buffer | undefined> {
   const [row] = await query({
     text: `select encode(coalesce((select string_agg(b.bytes, '' order by b.block) from ${schema}.job_output_blocks b

@@ -1,4 +1,7 @@
-/** The job log in tables: records that start or end at once share a statement, and old ones go in small batches. */
+/**
+ * The job log in tables. Records that are opened or closed at the same time share a statement; old records are removed in
+ * small batches. The end of a claim closes the record of its job in one statement of its own (writes/job-finisher.ts).
+ */
 import type { Clock } from "../../../clock.js";
 import { messageOf } from "../../../errors.js";
 import type { Logger } from "../../../logger.js";
@@ -16,8 +19,6 @@ import {
   type JobOutput,
   type JobRecord,
   type JobStart,
-  type NamedJob,
-  type NamedOutcome,
   type NewJob,
 } from "../../job-log/job-log.js";
 import {
@@ -33,11 +34,11 @@ import { isLostReply, type Statements } from "../connection/database.js";
 import {
   closeJobs,
   type EndOfJob,
-  insertedIds,
-  insertJobs,
-  type NewRow,
+  type JobRow,
   presumeEnds,
   readJob,
+  recordJobs,
+  refusedIds,
   removeOld,
   selectJob,
   selectJobs,
@@ -48,28 +49,33 @@ import { BlockOutputBytes, createOutput, readWhole } from "./output-blocks.js";
 export interface PostgresJobLogOptions {
   readonly database: Statements;
   readonly clock: Pick<Clock, "now" | "monotonic">;
-  /** Resolves when the clock can tell the time: it is the database's, which may not have been asked yet. */
+  /** Resolves when the clock can tell the time: the database's clock is known after the first reply. */
   readonly whenTimeKnown?: (() => Promise<void>) | undefined;
   readonly logger: Logger;
-  /** The node that opens records, while it is one. */
+  /** The id of the node that opens records; `undefined` while the store is not open. */
   readonly node?: (() => string | undefined) | undefined;
   readonly random?: Random | undefined;
-  /** How long a job is kept that has ended. @default 30 */
+  /** How long the record of an ended job is kept. @default 30 */
   readonly maxAgeDays?: number | undefined;
-  /** Beyond this many, the oldest that have ended go. @default 10_000 */
+  /** Beyond this many records, the oldest records of ended jobs are removed. @default 10_000 */
   readonly maxJobs?: number | undefined;
-  /** What is kept of one job's output. @default 1_000_000 */
+  /** How much is kept of one job's output. @default 1_000_000 */
   readonly maxOutputBytes?: number | undefined;
 }
 
-/** What waits for a statement: several at once keep their order, and each hears what became of its own. */
-interface Entry<Item extends { readonly id: string }> {
-  readonly items: readonly Item[];
-  answers: readonly boolean[];
+/** Records that wait for a statement. */
+interface Opening {
+  readonly rows: readonly JobRow[];
+  /** Whether each was opened. */
+  areOpened: readonly boolean[];
+}
+
+interface Closing extends EndOfJob {
+  isClosed: boolean;
 }
 
 const DAY_MS = 86_400_000;
-/** A tenth more than may be kept is kept for a while: to look for what is too much takes as long as to count it. */
+/** To find the records beyond `maxJobs` takes as long as to count them, so up to a tenth more are kept for a while. */
 const REMOVALS_AMONG_JOBS = 10;
 const FEWEST_BETWEEN_REMOVALS = 1_000;
 const REMOVED_AT_ONCE = 1_000;
@@ -77,33 +83,25 @@ const REMOVED_AT_ONCE = 1_000;
 export class PostgresJobLog implements JobLog {
   readonly #options: PostgresJobLogOptions;
   readonly #limits: RetentionLimits;
-  readonly #starts: GroupCommit<Entry<NewRow>>;
-  readonly #ends: GroupCommit<Entry<EndOfJob>>;
+  readonly #openings: GroupCommit<Opening>;
+  readonly #closings: GroupCommit<Closing>;
+  /** When `start` opened a record, on the monotonic clock, for its duration. */
   readonly #startedMs = new Map<string, number>();
+  /** The jobs that `open` was called for and that have not ended, each with its write while that is under way. */
+  readonly #opened = new Map<string, Promise<unknown> | undefined>();
   readonly #outputs = new Map<string, CappedOutput>();
-  /** Those that may have been opened here although the answer was lost. */
-  readonly #unheardOutputs = new Set<string>();
-  #startsUntilRemoval = 0;
-  /** When it was last looked for what is too old, on the monotonic clock. */
+  /** Outputs that may have been opened although the reply was lost. */
+  readonly #unconfirmedOutputs = new Set<string>();
+  #recordsUntilRemoval = 0;
+  /** When old records were last removed, on the monotonic clock. */
   #removedMs = -Infinity;
   #removing: Promise<void> = Promise.resolve();
 
   constructor(options: PostgresJobLogOptions) {
-    const { database } = options;
     this.#options = options;
     this.#limits = retentionLimits(options);
-    this.#starts = new GroupCommit((batch) =>
-      this.#send(batch, async (rows) => {
-        const [answer] = await database.query(insertJobs(database.schema, rows, options.node?.()));
-        return insertedIds(answer);
-      }),
-    );
-    this.#ends = new GroupCommit((batch) =>
-      this.#send(batch, async (ends) => {
-        const rows = await database.query(closeJobs(database.schema, ends));
-        return new Set(rows.map(({ id }) => id));
-      }),
-    );
+    this.#openings = new GroupCommit((batch) => this.#openAll(batch));
+    this.#closings = new GroupCommit((batch) => this.#closeAll(batch));
   }
 
   async start(job: NewJob): Promise<JobRecord> {
@@ -116,44 +114,72 @@ export class PostgresJobLog implements JobLog {
     for (let draw = 0; draw < draws; draw++) {
       id = job.id ?? drawJobId(startedAt, random);
       const start = newStart(job, id, startedAt);
-      const [isOpened] = await this.#open([{ id, start }]);
-      if (isOpened === true) return jobRecord(start, undefined);
+      const [isOpened] = await this.#insert([{ id, start }]);
+      if (isOpened !== true) continue;
+      this.#startedMs.set(id, clock.monotonic());
+      return jobRecord(start, undefined);
     }
     throw idTakenError(id, draws);
   }
 
-  async startAll(jobs: readonly NamedJob[]): Promise<readonly boolean[]> {
-    await this.#options.whenTimeKnown?.();
-    return this.#open(jobs.map((job) => ({ id: job.id, start: this.#startOf(job) })));
+  /** Opens the records of jobs, as `StateStore.startJobs` promises. */
+  async open(jobs: readonly JobRecord[]): Promise<void> {
+    const rows: JobRow[] = [];
+    let failure: { readonly error: unknown } | undefined;
+    for (const job of jobs) {
+      try {
+        rows.push({ id: job.id, start: this.#startOf(job) });
+      } catch (error) {
+        failure ??= { error };
+      }
+    }
+    const written = this.#insert(rows);
+    for (const { id } of rows) this.#opened.set(id, written);
+    try {
+      await written;
+    } finally {
+      for (const { id } of rows) if (this.#opened.get(id) === written) this.#opened.set(id, undefined);
+    }
+    if (failure !== undefined) throw failure.error;
   }
 
-  async recordAll(jobs: readonly EndedJobRecord[]): Promise<readonly boolean[]> {
-    return this.#insert(jobs.map((job) => this.rowOf(job)));
+  /** Resolves when `open` has ended for all of the jobs, successfully or not; `undefined` when it has. */
+  whenOpened(ids: Iterable<string>): Promise<unknown> | undefined {
+    if (this.#opened.size === 0) return undefined;
+    const writes = new Set<Promise<unknown>>();
+    for (const id of ids) {
+      const write = this.#opened.get(id);
+      if (write !== undefined) writes.add(write);
+    }
+    return writes.size === 0 ? undefined : Promise.allSettled(writes);
   }
 
-  /** For who makes it together with something else. Throws a StateError with code INVALID_STATE for what is no record. */
-  rowOf(job: EndedJobRecord): NewRow {
-    if (isPlainRecord(job)) return { id: job.id, start: job, end: job };
-    return { id: job.id, start: this.#startOf(job), end: newEnd(job, new Date(job.finished_at)) };
+  /** The row of a record. Throws a StateError with code INVALID_STATE for a record that can never be written. */
+  rowOf(job: EndedJobRecord): JobRow {
+    const isOpened = this.#opened.has(job.id);
+    if (isPlainRecord(job)) return { id: job.id, start: job, end: job, isOpened };
+    return { id: job.id, start: this.#startOf(job), end: newEnd(job, new Date(job.finished_at)), isOpened };
   }
 
-  /** To be told of records that were made elsewhere. */
-  noteMade(count: number): void {
-    this.#removeNowAndThen(count);
+  /** Writes final records, and returns the ids that belong to other jobs. */
+  async record(rows: readonly JobRow[]): Promise<ReadonlySet<unknown>> {
+    const { database, node } = this.#options;
+    const [reply] = await database.query(recordJobs(database.schema, rows, node?.()));
+    return refusedIds(reply);
+  }
+
+  /** To be called when the records of jobs were closed elsewhere, or can never be. */
+  noteClosed(ids: readonly string[]): void {
+    if (this.#opened.size > 0) for (const id of ids) this.#opened.delete(id);
+    this.#removeNowAndThen(ids.length);
   }
 
   async finish(id: string, outcome: JobOutcomeRecord): Promise<boolean> {
-    const [isClosed] = await this.finishAll([{ ...outcome, id }]);
-    return isClosed === true;
-  }
-
-  async finishAll(outcomes: readonly NamedOutcome[]): Promise<readonly boolean[]> {
-    const items = await this.#endsOf(outcomes);
-    if (items.length === 0) return [];
-    const entry: Entry<EndOfJob> = { items, answers: [] };
-    await this.#ends.add(entry);
-    for (const { id } of outcomes) this.#startedMs.delete(id);
-    return entry.answers;
+    const closing: Closing = { id, end: await this.#endOf(id, outcome), isClosed: false };
+    await this.#closings.add(closing);
+    this.#startedMs.delete(id);
+    this.#opened.delete(id);
+    return closing.isClosed;
   }
 
   async get(id: string): Promise<JobRecord | undefined> {
@@ -179,13 +205,13 @@ export class PostgresJobLog implements JobLog {
     return output;
   }
 
-  /** Whether the output is ours to write. */
+  /** Whether this call created the output, or an earlier one whose reply was lost. */
   async #isOpened(id: string): Promise<boolean> {
     try {
       const isNew = await createOutput(this.#options.database, id);
-      return this.#unheardOutputs.delete(id) || isNew;
+      return this.#unconfirmedOutputs.delete(id) || isNew;
     } catch (error) {
-      if (isLostReply(error)) this.#unheardOutputs.add(id);
+      if (isLostReply(error)) this.#unconfirmedOutputs.add(id);
       throw error;
     }
   }
@@ -197,22 +223,23 @@ export class PostgresJobLog implements JobLog {
     return output === undefined ? read() : output.whenIdle(read);
   }
 
-  /** Resolves when all outputs are closed and nothing is under way. */
+  /** Resolves when all outputs are closed and no statement is under way. */
   async close(): Promise<void> {
     await Promise.allSettled(Array.from(this.#outputs.values(), (output) => output.close()));
-    await Promise.all([this.#starts.settled(), this.#ends.settled(), this.#removing]);
+    await Promise.all([this.#openings.settled(), this.#closings.settled(), this.#removing]);
+    this.#opened.clear();
   }
 
-  /** Closes the records of jobs whose process is taken to be gone. Should it live after all, what it says counts. */
+  /** Closes the records of jobs whose process seems to be gone. If it still runs, its own report replaces this one. */
   async presumeInterrupted(ids: readonly string[], error: string): Promise<void> {
     if (ids.length === 0) return;
     const { database } = this.#options;
     const outcome = { status: "interrupted", error, duration_ms: null } as const;
-    const ends = await this.#endsOf(ids.map((id) => ({ ...outcome, id })));
+    const ends = await Promise.all(ids.map(async (id) => ({ id, end: await this.#endOf(id, outcome) })));
     await database.query(presumeEnds(database.schema, ends));
   }
 
-  /** Closes what was left open by nodes that have not been seen for a whole lease of theirs: nobody else will. */
+  /** Closes the records of jobs whose nodes have not been seen for a whole lease. */
   async closeOrphans(leaseNow: string | null): Promise<void> {
     const { database } = this.#options;
     const orphans = await database.query(selectOrphans(database.schema, leaseNow));
@@ -220,7 +247,7 @@ export class PostgresJobLog implements JobLog {
     await this.presumeInterrupted(ids, "the process that ran the job ended");
   }
 
-  /** Removes what is older than its age or more than its number; in small batches, so that nobody waits long. */
+  /** Removes the records beyond `maxAgeDays` and `maxJobs`, in small batches so that no other statement waits long. */
   async removeOld(): Promise<void> {
     await this.#options.whenTimeKnown?.();
     const { database, clock } = this.#options;
@@ -232,73 +259,61 @@ export class PostgresJobLog implements JobLog {
     }
   }
 
-  #startOf(job: NamedJob): JobStart {
+  #startOf(job: NewJob & { readonly id: string }): JobStart {
     dayOfJob(job.id);
     return newStart(job, job.id, instantOr(job.started_at, this.#options.clock.now()));
   }
 
-  async #open(rows: readonly NewRow[]): Promise<readonly boolean[]> {
-    const areOpened = await this.#insert(rows);
-    const nowMs = this.#options.clock.monotonic();
-    for (const [index, { id }] of rows.entries())
-      if (areOpened[index] === true) this.#startedMs.set(id, nowMs);
-    return areOpened;
-  }
-
-  async #insert(rows: readonly NewRow[]): Promise<readonly boolean[]> {
+  /** Whether each record was opened: not when the id is taken. */
+  async #insert(rows: readonly JobRow[]): Promise<readonly boolean[]> {
     if (rows.length === 0) return [];
-    const entry: Entry<NewRow> = { items: rows, answers: [] };
-    await this.#starts.add(entry);
+    const opening: Opening = { rows, areOpened: [] };
+    await this.#openings.add(opening);
     this.#removeNowAndThen(rows.length);
-    return entry.answers;
+    return opening.areOpened;
   }
 
-  async #endsOf(outcomes: readonly NamedOutcome[]): Promise<readonly EndOfJob[]> {
-    await this.#options.whenTimeKnown?.();
-    const ends = outcomes.map((outcome) => {
-      dayOfJob(outcome.id);
-      return newEnd(outcome, instantOr(outcome.finished_at, this.#options.clock.now()));
-    });
-    const items = await Promise.all(outcomes.map((outcome, index) => this.#measured(outcome, ends[index])));
-    return items.filter((item) => item !== undefined);
+  /** An id that is named twice belongs to the first. */
+  async #openAll(batch: readonly Opening[]): Promise<void> {
+    const first = new Map<string, JobRow>();
+    for (const { rows } of batch) for (const row of rows) if (!first.has(row.id)) first.set(row.id, row);
+    const refused = await this.record([...first.values()]);
+    for (const opening of batch)
+      opening.areOpened = opening.rows.map((row) => first.get(row.id) === row && !refused.has(row.id));
   }
 
-  /** An end with its duration: by the clock that measures, where the job was started here. */
-  async #measured({ id, duration_ms }: NamedOutcome, end: JobEnd | undefined): Promise<EndOfJob | undefined> {
-    if (end === undefined) return undefined;
-    if (duration_ms !== undefined) return { id, end };
-    const startedMs = this.#startedMs.get(id);
-    if (startedMs !== undefined) {
-      const elapsedMs = Math.round(this.#options.clock.monotonic() - startedMs);
-      return { id, end: { ...end, duration_ms: elapsedMs } };
+  async #closeAll(batch: readonly Closing[]): Promise<void> {
+    const { database } = this.#options;
+    const first = new Map<string, Closing>();
+    for (const closing of batch) if (!first.has(closing.id)) first.set(closing.id, closing);
+    const rows = await database.query(closeJobs(database.schema, [...first.values()]));
+    for (const { id } of rows) {
+      const closing = first.get(String(id));
+      if (closing !== undefined) closing.isClosed = true;
     }
+  }
+
+  /** The end of a job with its duration, by the monotonic clock where `start` was called here. */
+  async #endOf(id: string, outcome: JobOutcomeRecord): Promise<JobEnd> {
+    dayOfJob(id);
+    await this.#options.whenTimeKnown?.();
+    const { clock } = this.#options;
+    const end = newEnd(outcome, instantOr(outcome.finished_at, clock.now()));
+    if (outcome.duration_ms !== undefined) return end;
+    const startedMs = this.#startedMs.get(id);
+    if (startedMs !== undefined) return { ...end, duration_ms: Math.round(clock.monotonic() - startedMs) };
     const record = await this.get(id);
-    if (record === undefined) return { id, end };
-    const elapsedMs = durationBetween(record.started_at, new Date(end.finished_at));
-    return { id, end: { ...end, duration_ms: elapsedMs } };
+    if (record === undefined) return end;
+    return { ...end, duration_ms: durationBetween(record.started_at, new Date(end.finished_at)) };
   }
 
-  /** Whoever names an id first has it; the statement knows only each id once. */
-  async #send<Item extends { readonly id: string }>(
-    batch: readonly Entry<Item>[],
-    /** Answers the ids of those that it was done for; `undefined` for all. */
-    write: (items: readonly Item[]) => Promise<ReadonlySet<unknown> | undefined>,
-  ): Promise<void> {
-    const first = new Map<string, Item>();
-    for (const { items } of batch)
-      for (const item of items) if (!first.has(item.id)) first.set(item.id, item);
-    const done = await write([...first.values()]);
-    for (const entry of batch)
-      entry.answers = entry.items.map((item) => done?.has(item.id) !== false && first.get(item.id) === item);
-  }
-
-  #removeNowAndThen(started: number): void {
-    this.#startsUntilRemoval -= started;
+  #removeNowAndThen(recorded: number): void {
+    this.#recordsUntilRemoval -= recorded;
     const nowMs = this.#options.clock.monotonic();
-    // Where few jobs start, they become too old long before they are too many.
-    if (this.#startsUntilRemoval > 0 && nowMs < this.#removedMs + DAY_MS) return;
+    // Where few jobs start, records reach their age long before they reach their number.
+    if (this.#recordsUntilRemoval > 0 && nowMs < this.#removedMs + DAY_MS) return;
     this.#removedMs = nowMs;
-    this.#startsUntilRemoval = Math.max(FEWEST_BETWEEN_REMOVALS, this.#limits.maxJobs / REMOVALS_AMONG_JOBS);
+    this.#recordsUntilRemoval = Math.max(FEWEST_BETWEEN_REMOVALS, this.#limits.maxJobs / REMOVALS_AMONG_JOBS);
     this.#removing = this.removeOld().catch((error: unknown) => {
       this.#options.logger.warn(`Could not remove old jobs: ${messageOf(error)}`);
     });

@@ -1,6 +1,6 @@
 /**
- * Shows that this node lives, three times in a lease, in real time. Claims are not renewed here: whoever holds them does,
- * and has to know until when they last (lease-watch.ts). A store that renewed unasked would hide that from it.
+ * Calls `beat` three times in a lease, in real time. It renews no claims: the scheduler does, because it stops jobs whose
+ * leases run out (scheduler/claims/lease-guard.ts).
  */
 import { unrefClock, wakeAfter } from "../../../clock.js";
 import { messageOf } from "../../../errors.js";
@@ -42,7 +42,7 @@ export class Heartbeat {
       await this.#beat();
       this.#isTold = false;
     } catch (error) {
-      if (!this.#isTold) this.#logger.warn(`Could not show that this node lives: ${messageOf(error)}`);
+      if (!this.#isTold) this.#logger.warn(`Could not show a sign of life: ${messageOf(error)}`);
       this.#isTold = true;
     }
     if (!this.#isStopped) this.#rest();

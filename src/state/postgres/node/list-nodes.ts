@@ -1,4 +1,4 @@
-/** The nodes that share a schema, for who looks from outside: who they are, and when each last showed that it lives. */
+/** Lists the nodes that share a schema, with their last signs of life, and the schedules that no live node runs. */
 import { isoText } from "../../../iso-time.js";
 import type { ScheduleKey } from "../../store.js";
 import { columnText, textOfColumn } from "../rows/column-text.js";
@@ -10,26 +10,26 @@ export interface NodeRecord {
   readonly host: string;
   readonly pid: number;
   readonly startedAt: Date;
-  /** Its last sign of life. */
+  /** The last sign of life. */
   readonly seenAt: Date;
-  /** No sign of life for longer than its leases last: it is gone, cut off, or stopped. */
+  /** No sign of life for longer than a lease: the node is gone, cut off, or stopped. */
   readonly isLate: boolean;
-  /** How many jobs it holds claims for. */
+  /** How many claims it holds. */
   readonly claimCount: number;
 }
 
 export interface NodeFilter {
-  /** Only those that may run this schedule, if only by hand. */
+  /** Only nodes that may run this schedule, also on request only. */
   readonly key?: ScheduleKey | undefined;
-  /** What their signs of life are counted by. @default the database's clock */
+  /** The time that signs of life are compared with. @default the database's clock */
   readonly leaseNow?: string | null | undefined;
 }
 
-/** Whether node n has said of schedule s that it runs it at its times, or starts it by hand. */
-const has = (bits: "schedules" | "by_hand"): string =>
+/** Whether node `n` runs schedule `s` at its times, or on request. */
+const has = (bits: "schedules" | "manual_schedules"): string =>
   `case when s.id < 8 * length(n.${bits})::bigint then get_bit(n.${bits}, s.id) = 1 else false end`;
 
-/** The schedules that are due at a time and that no node runs at their times which gives signs of life. */
+/** The schedules that are due and that no live node runs at their times. */
 export async function listOrphans(
   { schema, query }: Statements,
   now: Date,
@@ -61,7 +61,7 @@ export async function listNodes(
           where s.lease_until is not null and s.id = any(array(select unnest(l.schedules) from ${schema}.leases l))
           group by s.owner) as c on c.owner = n.id
       where $2::text is null or exists (select from ${schema}.schedules s where s.agent = $2 and s.schedule = $3
-        and (${has("schedules")} or ${has("by_hand")}))
+        and (${has("schedules")} or ${has("manual_schedules")}))
       order by n.started_at, n.id`,
     values: [
       leaseNow,

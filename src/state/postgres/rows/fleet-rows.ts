@@ -1,11 +1,11 @@
-/** The states of a whole fleet, for who reads it from outside: one statement, however many agents there are. */
+/** Reads the states of a whole fleet with one statement. */
 import type { ScheduleState } from "../../schedule-state.js";
 import { wholeState } from "../../whole-state.js";
 import { columnText } from "./column-text.js";
 import type { Statements } from "../connection/database.js";
 import { readRow, ROW_COLUMNS } from "./state-row.js";
 
-/** By agent and then by schedule, in the order in which they became known. Without `agents`, those of all. */
+/** By agent and then by schedule, in the order in which they were defined. Without `agents`, the states of all agents. */
 export async function readStates(
   { schema, query }: Statements,
   agents?: readonly string[],

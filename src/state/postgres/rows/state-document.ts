@@ -1,7 +1,6 @@
 /**
- * A state as the text that its row holds. What nearly every state has is a letter there, and a time a number: the text is
- * copied when a schedule is claimed and when its job ends. All else stands as it is. Texts are checked when they are read:
- * others may write to the table too.
+ * The text of a state in its row. Frequent keys are one letter and their times are numbers, because the text is copied by
+ * every claim and every end of a job. Texts are checked when they are read: other programs may write to the table too.
  */
 import { isFields } from "../../../fields.js";
 import { isoTextOfMs, plainTimeDigits } from "../../../iso-time.js";
@@ -9,10 +8,10 @@ import { isScheduleFields, NO_FIELDS, type ScheduleFields } from "../../validate
 import { PLAN_SOURCES, SCHEDULE_STATUSES } from "../../schedule-state.js";
 import { DOCUMENT_END } from "./column-text.js";
 
-/** How a key with a letter is written and read; `undefined` for what cannot be, and stands under its own name then. */
+/** Writes and reads a frequent key. A value for which `write` returns `undefined` is written under its full name. */
 interface ShortKey {
   readonly letter: string;
-  /** What stands before the value. */
+  /** The text before the value. */
   readonly prefix: string;
   write(value: unknown): string | undefined;
   read(written: unknown): unknown;
@@ -30,7 +29,7 @@ const wordOf = (letter: string, words: readonly string[]): ShortKey => {
     read: (written) => (known.has(written) ? written : undefined),
   };
 };
-/** The first and the last moment that four digits of a year can say. */
+/** The first and the last moment with a year of four digits. */
 const [FIRST_MS, LAST_MS] = [-62_167_219_200_000, 253_402_300_799_999];
 const timeOf = (letter: string): ShortKey => ({
   ...beginning(letter),
@@ -62,17 +61,17 @@ const SHORT_KEYS: ReadonlyMap<string, ShortKey> = new Map(
 const LONG_KEYS: ReadonlyMap<string, readonly [name: string, key: ShortKey]> = new Map(
   Array.from(SHORT_KEYS, ([name, key]) => [key.letter, [name, key]]),
 );
-/** A state that never started although it ran: both are the start of the latest run, unless somebody wrote otherwise. */
+/** Written when only `last_run_at` is set. Without it both keys have the same time. */
 const NEVER_STARTED = '"s":null';
 
-/** What a row holds of a state. The claim has columns of its own, which say that it is running; who is idle need not say so. */
+/** The text of a state, without its claim, which has columns, and without the default status `idle`. */
 export function documentText(state: ScheduleFields): string {
   const pieces: string[] = [];
   writeDocument(state, pieces);
   return pieces.join("");
 }
 
-/** The same, piece by piece: a text that grows leaves more behind than it is long, and thousands are written at once. */
+/** As `documentText`, into a list: concatenating thousands of texts would create much garbage. */
 export function writeDocument(state: ScheduleFields, pieces: string[]): void {
   const before = pieces.push("{");
   for (const name of Object.keys(state)) {
@@ -92,10 +91,10 @@ export function writeDocument(state: ScheduleFields, pieces: string[]): void {
   pieces.push("}");
 }
 
-/** The texts of many states as lines. Those of jobs that end together are mostly the same, and then it is one line for all. */
+/** The texts of many states as lines; a single line when all are the same, as for most jobs that end together. */
 export class SharedDocuments {
   #first: ScheduleFields | undefined;
-  /** How many are told by the one line that there is. */
+  /** How many states the only line stands for. */
   #sharedCount = 0;
   readonly #pieces: string[] = [];
 
@@ -123,7 +122,7 @@ export class SharedDocuments {
   }
 }
 
-/** Whether both have the same keys and values. What is an object is another, whatever it holds. */
+/** Whether both have the same keys and values; two objects always differ. */
 function areSame(one: ScheduleFields, other: ScheduleFields): boolean {
   let count = 0;
   for (const key in one) {
@@ -134,16 +133,16 @@ function areSame(one: ScheduleFields, other: ScheduleFields): boolean {
   return count === 0;
 }
 
-/** The state that a text stands for. What is none resets this one schedule, and its claim stays fenced by its token. */
+/** Parses the text of a state. A damaged text resets this one schedule; its claim is in columns and stays valid. */
 export function documentOf(text: unknown): ScheduleFields {
   return typeof text === "string" ? stateOf(parsed(text)) : NO_FIELDS;
 }
 
-/** So many documents, told as one text. All are read at once, which takes a fraction of the time that each alone would. */
+/** Parses `count` documents that were sent as one text, with one call of JSON.parse. */
 export function documentsOf(texts: unknown, count: number): readonly ScheduleFields[] {
   if (typeof texts !== "string") return [];
   const all = parsed(`[${texts.replaceAll(DOCUMENT_END, ",")}]`);
-  // One that was damaged, also into two, must not harm its neighbours.
+  // A damaged document, even if it parses as two, must not harm its neighbours.
   const isWhole = Array.isArray(all) && all.length === count;
   return isWhole ? all.map(stateOf) : texts.split(DOCUMENT_END).map(documentOf);
 }
@@ -157,7 +156,7 @@ function stateOf(document: unknown): ScheduleFields {
     const value = document[letter];
     if (name === undefined || key === undefined) {
       isShort = false;
-      // Defined, not assigned: it may be called `__proto__`.
+      // Defined, not assigned: the key may be `__proto__`.
       Object.defineProperty(state, letter, { value, enumerable: true, writable: true, configurable: true });
     } else if (value !== null) {
       state[name] = key.read(value);

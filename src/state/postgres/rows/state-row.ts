@@ -1,4 +1,4 @@
-/** A schedule's row and the state it stands for, there and back; the text of that is state-document.ts's. */
+/** Converts between a schedule's row and its state. The text of the state is in state-document.ts. */
 import type { Fields } from "../../../fields.js";
 import { isoText, isoTimeMs } from "../../../iso-time.js";
 import { NO_FIELDS, type ScheduleFields } from "../../validate-state.js";
@@ -9,9 +9,9 @@ import type { ScheduleKey } from "../../store.js";
 import { columnText, textOfColumn } from "./column-text.js";
 import { documentOf } from "./state-document.js";
 
-/** A schedule as it was read. */
+/** The row of a schedule. */
 export interface StateRow extends ScheduleKey {
-  /** `undefined` where there is no row yet. */
+  /** `undefined` when there is no row yet. */
   readonly id: number | undefined;
   readonly version: number;
   readonly state: ScheduleFields;
@@ -19,7 +19,7 @@ export interface StateRow extends ScheduleKey {
   readonly seenMs: number | undefined;
 }
 
-/** What is read of state `s` and its schedule `n`, all of it as text. */
+/** The columns of state `s` and its schedule `n`, read as text. */
 export const ROW_COLUMNS = `n.agent, n.schedule, s.id, s.version, s.token, s.source, s.owner, s.state,
   date_part('epoch', s.slot) * 1000 as slot, date_part('epoch', s.seen_at) * 1000 as seen,
   date_part('epoch', s.claimed_at) * 1000 as claimed`;
@@ -36,7 +36,7 @@ export function noRow({ agent, schedule }: ScheduleKey): StateRow {
   };
 }
 
-/** A row as the columns above have it. */
+/** A row with the columns above. */
 export function readRow(row: Fields): StateRow {
   const { agent, schedule, id, version, owner, token, source } = row;
   const state = documentOf(row["state"]);
@@ -56,9 +56,9 @@ export function readRow(row: Fields): StateRow {
   };
 }
 
-/** Who has a claim is running, unless somebody disabled it meanwhile. */
+/** Adds a claim. The schedule is running then, unless it is disabled. */
 export function withClaim(state: ScheduleFields, claim: StoredClaim): ScheduleFields {
-  // A document that was read just now is nobody else's.
+  // The document was parsed just now, so that it may be changed in place.
   const mine: { status?: ScheduleState["status"]; claim?: ScheduleState["claim"] } =
     state === NO_FIELDS ? {} : state;
   mine.status = state.status === "disabled" ? "disabled" : "running";
@@ -72,7 +72,7 @@ function isPlanSource(value: unknown): value is PlanSource {
   return SOURCES.has(value);
 }
 
-/** A claim as states have it. */
+/** The claim in a state. */
 export function storedClaim(token: string, slot: Date, claimedAt: Date, source: unknown): StoredClaim {
   return {
     token,
@@ -83,7 +83,7 @@ export function storedClaim(token: string, slot: Date, claimedAt: Date, source: 
   };
 }
 
-/** When a row is due that has this state; `null` for never. */
+/** When a schedule with this state is due; `null` for never. */
 export function dueColumn(state: Partial<ScheduleState>): number | null {
   return claimableMs(state) ?? null;
 }
@@ -92,17 +92,17 @@ export function slotColumn(state: Partial<ScheduleState>): number | null {
   return isoTimeMs(state.next_run_at) ?? null;
 }
 
-/** Why a row that nobody has claimed is due, if somebody asked for that, or a job was cut off: not by the schedule's own rule. */
+/** Why an unclaimed schedule is due, for a request or a job that was interrupted; `undefined` for its own times. */
 export function sourceColumn({ next_run_source: source }: Partial<ScheduleState>): PlanSource | undefined {
   return source === "manual" || source === "catch-up" ? source : undefined;
 }
 
-/** The keys of schedules as two columns. */
+/** The agents and the names of schedules, as two arrays. */
 export function keyColumns(keys: readonly ScheduleKey[]): [string[], string[]] {
   return [keys.map(({ agent }) => columnText(agent)), keys.map(({ schedule }) => columnText(schedule))];
 }
 
-/** A time in milliseconds, as it comes from the database: a number that was divided and multiplied. */
+/** A time in milliseconds from the database, where a division may have left a fraction. */
 export function msOf(value: unknown): number | undefined {
   return value === null || value === undefined ? undefined : Math.round(Number(value));
 }

@@ -1,141 +1,144 @@
 /**
- * Claiming, in the database: which due slots are taken, oldest first, and which have to wait for capacity.
- * One call is one round trip and one transaction, so that a node that stops at any moment holds no lock.
+ * Database functions that claim: which due slots a node gets, oldest first, and which slots wait for capacity.
+ * One call is one round trip and one transaction, so that a node that dies at any moment leaves no lock behind.
  */
 import { DOCUMENT_END } from "../rows/column-text.js";
 
 /**
- * As if nothing were known of the parameters, and as if every table were large: PostgreSQL would rather read the whole table
- * for a long list of rows that is at hand, or where it is small. Rows are then locked in the order of their ids, by everybody.
+ * One plan for all parameters, made for large tables: otherwise PostgreSQL reads whole tables that are small, or for long
+ * lists of ids. With this plan every statement locks rows in the order of their ids.
  */
 export const ONE_PLAN = `
   set plan_cache_mode = 'force_generic_plan' set enable_seqscan = off set enable_bitmapscan = off`;
 
 const NOW = "date_trunc('milliseconds', clock_timestamp())";
 
-/** What a claim writes, with the node's parameters in scope. */
+/** The columns that a claim sets, with the node's parameters in scope. */
 const claimed = (schema: string): string => `
     version = s.version + 1, token = nextval('${schema}.job_number'), claimed_at = v_now, owner = in_node,
     lease_until = v_until`;
 
-/** A time as whole milliseconds: those are written faster than fractions. */
+/** A time as whole milliseconds, which PostgreSQL writes faster than fractions. */
 const msOf = (time: string): string => `(date_part('epoch', ${time}) * 1000)::bigint`;
 
-/** Columns of rows `r`, after what is there already: told as rows they would take longer than to be claimed. */
+/** Columns of rows `r`, appended to a list. A result with a row for each claim would take longer than the claims. */
 const added = (list: string, column: string): string => `${list} || array_agg(${column})`;
 const addedDocuments = (list: string): string =>
   `nullif(concat_ws('${DOCUMENT_END}', ${list}, string_agg(coalesce(r.state, '{}'), '${DOCUMENT_END}')), '')`;
 
-/** Whether a node runs schedule or place `q` at its times: it may be known to others only. */
-export const MINE = "case when q.id < v_size then get_bit(v_mine, q.id) = 1 else false end";
-/** Whether it may claim the place when that is due: of what it has by hand, what was asked for and nobody else would run. */
-const claimable = (schema: string): string => `
-  case when ${MINE} then true when q.id >= v_by_hand_size then false when get_bit(v_by_hand, q.id) = 0 then false
-    else ${schema}.is_left_to_hand(q.id) end`;
-export const MINE_VARIABLES = `
+/** Whether the node runs the schedule of `q` at its times. */
+export const IS_MINE = "case when q.id < v_size then get_bit(v_mine, q.id) = 1 else false end";
+/** Whether the node may claim `q` when it is due. A manual-only schedule: if it was requested and no node runs it at its times. */
+const isClaimable = (schema: string): string => `
+  case when ${IS_MINE} then true when q.id >= v_manual_size then false when get_bit(v_manual, q.id) = 0 then false
+    else ${schema}.is_left_to_manual(q.id) end`;
+export const RIGHTS_VARIABLES = `
   v_mine bytea;
   v_size bigint;
-  v_by_hand bytea;
-  v_by_hand_size bigint;`;
-/** Unpacks what it may run. Joined to nothing, so that this is done once and not for every row. */
-export const learnMine = (schema: string, node: string): string => `
-  select n.schedules || ''::bytea, 8 * length(n.schedules)::bigint, n.by_hand || ''::bytea, 8 * length(n.by_hand)::bigint
-    into v_mine, v_size, v_by_hand, v_by_hand_size
+  v_manual bytea;
+  v_manual_size bigint;`;
+/** Decompresses the node's rights once; in a join PostgreSQL would do so for every row. */
+export const readRights = (schema: string, node: string): string => `
+  select n.schedules || ''::bytea, 8 * length(n.schedules)::bigint,
+      n.manual_schedules || ''::bytea, 8 * length(n.manual_schedules)::bigint
+    into v_mine, v_size, v_manual, v_manual_size
     from ${schema}.nodes n where n.id = ${node};`;
 
-/** How many more jobs agent `a` may have. Whoever asks has locked it, so that nobody else claims meanwhile. */
+/** Whether the jobs of agent `a` are counted: its schedules alone can exceed its capacity, or a node wants the count. */
+export const IS_LIMITED = "(a.is_counted or a.size > a.capacity)";
+
+/** How many more jobs agent `a` may have. Exact while the caller holds its row lock. */
 const freeOf = (schema: string): string => `
-  case when a.size <= a.capacity then 2147483647 else a.capacity - (
+  case when not ${IS_LIMITED} then 2147483647 else a.capacity - (
     select count(*) from (select from ${schema}.running r where r.agent_id = a.id limit a.capacity) as counted) end`;
 
-/** The agents with somebody in their line, found by jumping from one to the next. */
-const linedAgents = (schema: string): string => `
-  with recursive lined(agent_id) as (
-    (select l.agent_id from ${schema}.queue l where l.is_lined order by l.agent_id limit 1)
+/** The agents with slots that wait for capacity; each step of the recursion jumps to the next agent in the index. */
+const waitingAgents = (schema: string): string => `
+  with recursive waiting(agent_id) as (
+    (select w.agent_id from ${schema}.queue w where w.is_waiting order by w.agent_id limit 1)
     union all
-    select (select l.agent_id from ${schema}.queue l
-      where l.is_lined and l.agent_id > lined.agent_id order by l.agent_id limit 1)
-    from lined where lined.agent_id is not null)`;
+    select (select w.agent_id from ${schema}.queue w
+      where w.is_waiting and w.agent_id > waiting.agent_id order by w.agent_id limit 1)
+    from waiting where waiting.agent_id is not null)`;
 
-/** A claim of those that lease `l` stands for whose own has ended. */
+/** A claim of lease `l` that was not renewed in time. */
 const firstExpired = (schema: string): string => `
   (select s.id from unnest(l.schedules) as c(id) join ${schema}.states s on s.id = c.id
     where s.lease_until <= v_lease_now limit 1)`;
 
-/** Whoever changes what agents may have waits for all who claim, and they for it: see `keepOthersFromClaiming`. */
-const joinClaimants = (schema: string): string => `pg_advisory_xact_lock_shared(hashtext('${schema}'), 3)`;
-export const keepOthersFromClaiming = (schema: string): string =>
-  `pg_advisory_xact_lock(hashtext('${schema}'), 3)`;
+/** Every claim shares this lock; a change of what is counted takes it alone (`lockOutClaims`). */
+const shareClaimLock = (schema: string): string => `pg_advisory_xact_lock_shared(hashtext('${schema}'), 3)`;
+export const lockOutClaims = (schema: string): string => `pg_advisory_xact_lock(hashtext('${schema}'), 3)`;
 
 export const createClaimFunctions = (schema: string): string => `
 create function ${schema}.claim_due(
   in_node bigint, in_limit integer, in_now timestamptz, in_lease_now timestamptz, in_lease interval,
-  in_past_expired boolean, in_look timestamptz, in_looks_from timestamptz,
-  -- When the node looked and left something, as far as it knows itself.
-  in_own_looks timestamptz[],
-  -- Whether leases have ended, which are to be seen to first: nothing was claimed.
+  in_past_expired boolean, in_poll timestamptz, in_polls_from timestamptz,
+  -- The polls of this node that left slots, as it remembers them.
+  in_own_polls timestamptz[],
+  -- Nothing was claimed, because leases have ended and their claims must be ended first.
   out has_expired boolean,
-  out at_ms bigint, out next_ms bigint, out has_lines boolean, out latest_change bigint,
+  out at_ms bigint, out next_ms bigint, out latest_change bigint,
   out ids bigint[], out versions bigint[], out tokens bigint[], out slots bigint[], out states text,
-  -- Those of them that were seen due before, and when.
+  -- The claimed schedules whose slots an earlier poll saw, and when.
   out seen_ids bigint[], out seen bigint[],
-  -- What has to wait for its agent from now on.
-  out lined_ids bigint[], out lined_seen bigint[], out lined_slots bigint[], out lined_states text
+  -- The schedules whose slots wait for capacity from now on.
+  out waiting_ids bigint[], out waiting_seen bigint[], out waiting_slots bigint[], out waiting_states text
 ) language plpgsql ${ONE_PLAN} as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := coalesce(in_now, ${NOW});
   v_lease_now timestamptz := coalesce(in_lease_now, clock_timestamp());
   v_until timestamptz := v_lease_now + in_lease;
-  v_left integer := in_limit;${MINE_VARIABLES}
+  v_left integer := in_limit;${RIGHTS_VARIABLES}
   v_tids tid[];
   v_is_limited boolean;
   v_waiting tid[];
   v_ids bigint[];
-  v_others bigint[];
+  v_polled_nodes bigint[];
 begin
-  perform ${joinClaimants(schema)};
+  perform ${shareClaimLock(schema)};
   if not in_past_expired and exists (select from ${schema}.leases l where l.until <= v_lease_now) then
-    -- All that it stands for has been renewed or has ended. As one statement, which sees a claim together with its lease.
+    -- Leases whose claims have all been renewed or ended. One statement sees a claim together with its lease.
     delete from ${schema}.leases l where l.id = any(array(
       select d.id from ${schema}.leases d where d.until <= v_lease_now for update skip locked))
       and ${firstExpired(schema)} is null;
     has_expired := exists (select from ${schema}.leases l where l.until <= v_lease_now and ${firstExpired(schema)} is not null);
     if has_expired then return; end if;
   end if;
-  if in_looks_from is not null then
-    delete from ${schema}.looks k where k.node = in_node and k.at < in_looks_from;
+  if in_polls_from is not null then
+    delete from ${schema}.polls p where p.node = in_node and p.at < in_polls_from;
   end if;
-  if in_look is not null then
-    insert into ${schema}.looks (node, at) values (in_node, in_look) on conflict do nothing;
+  if in_poll is not null then
+    insert into ${schema}.polls (node, at) values (in_node, in_poll) on conflict do nothing;
   end if;
-  v_others := array(select distinct k.node from ${schema}.looks k where k.node <> in_node);
-  ${learnMine(schema, "in_node")}
+  v_polled_nodes := array(select distinct p.node from ${schema}.polls p where p.node <> in_node);
+  ${readRights(schema, "in_node")}
   for i in 1..100 loop
     exit when v_left <= 0;
-    -- Whom another is claiming or changing right now is passed over. At first no more than can be claimed: others look too.
+    -- Rows that another transaction claims or changes are skipped. The first round locks no more than it can claim.
     select array_agg(f.tid), coalesce(bool_or(f.agent_id is not null), false) into v_tids, v_is_limited from (
       select q.ctid as tid, q.agent_id from ${schema}.queue q
-      where not q.is_lined and q.due_at <= v_now and ${claimable(schema)}
+      where not q.is_waiting and q.due_at <= v_now and ${isClaimable(schema)}
       order by q.due_at, q.id limit case when i = 1 then v_left else greatest(v_left, 100) end for update of q skip locked) as f;
-    if exists (select from ${schema}.queue q where q.is_lined) then
+    if exists (select from ${schema}.queue q where q.is_waiting) then
       select v_tids || array_agg(w.tid), v_is_limited or count(*) > 0 into v_tids, v_is_limited from (
-          ${linedAgents(schema)}
-          select a.id, ${freeOf(schema)} as free from lined join ${schema}.agents a on a.id = lined.agent_id
-        ) as line, lateral (
+          ${waitingAgents(schema)}
+          select a.id, ${freeOf(schema)} as free from waiting join ${schema}.agents a on a.id = waiting.agent_id
+        ) as agent, lateral (
           select q.ctid as tid from ${schema}.queue q
-          where q.agent_id = line.id and q.is_lined and q.due_at <= v_now and ${claimable(schema)}
-          order by q.due_at, q.id limit least(line.free, v_left) for update of q skip locked
-        ) as w where line.free > 0;
+          where q.agent_id = agent.id and q.is_waiting and q.due_at <= v_now and ${isClaimable(schema)}
+          order by q.due_at, q.id limit least(agent.free, v_left) for update of q skip locked
+        ) as w where agent.free > 0;
     end if;
     exit when v_tids is null;
     v_waiting := null;
     if v_is_limited then
-      -- From here on nobody else claims for these agents, and what was claimed before can be counted.
-      perform from ${schema}.agents a where a.size > a.capacity
+      -- From here on no other transaction claims for these agents, so that their jobs can be counted.
+      perform from ${schema}.agents a where ${IS_LIMITED}
         and a.id in (select q.agent_id from ${schema}.queue q where q.ctid = any(v_tids)) order by a.id for update;
       with candidates as materialized (
-        select q.ctid as tid, q.id, q.agent_id, q.due_at, q.is_lined from ${schema}.queue q where q.ctid = any(v_tids)
+        select q.ctid as tid, q.id, q.agent_id, q.due_at, q.is_waiting from ${schema}.queue q where q.ctid = any(v_tids)
       ), room as materialized (
         select a.id, ${freeOf(schema)} as free from ${schema}.agents a where a.id in (select c.agent_id from candidates c)
       ), ranked as (
@@ -145,7 +148,7 @@ begin
         select *, row_number() over (partition by place <= free order by due_at, id) as turn from ranked
       )
       select array_agg(tid) filter (where place <= free and turn <= v_left),
-        array_agg(tid) filter (where place > free and not is_lined and agent_id is not null)
+        array_agg(tid) filter (where place > free and not is_waiting and agent_id is not null)
         into v_tids, v_waiting from ordered;
     else
       v_tids := v_tids[:v_left];
@@ -155,7 +158,7 @@ begin
       insert into ${schema}.running (agent_id, id) select t.agent_id, t.id from taken t where t.agent_id is not null
     )
     select array_agg(t.id) into v_ids from taken t;
-    perform ${schema}.note_seen(other, v_ids) from unnest(v_others) as other;
+    perform ${schema}.note_seen(p.node, v_ids) from unnest(v_polled_nodes) as p(node);
     with r as (update ${schema}.states s set ${claimed(schema)} where s.id = any(v_ids) and s.token is null
       returning s.id, s.version, s.token, s.seen_at, s.slot, s.state)
     select ${added("ids", "r.id")}, ${added("versions", "r.version")}, ${added("tokens", "r.token")},
@@ -165,25 +168,26 @@ begin
       into ids, versions, tokens, seen_ids, seen, slots, states from r;
     v_left := v_left - coalesce(cardinality(v_tids), 0);
     exit when v_waiting is null;
-    with waiting as (update ${schema}.queue q set is_lined = true where q.ctid = any(v_waiting) returning q.id)
+    with waiting as (update ${schema}.queue q set is_waiting = true where q.ctid = any(v_waiting) returning q.id)
     select array_agg(w.id) into v_ids from waiting w;
-    perform ${schema}.note_seen(other, v_ids) from unnest(v_others) as other;
+    perform ${schema}.note_seen(p.node, v_ids) from unnest(v_polled_nodes) as p(node);
     with r as (update ${schema}.states s set seen_at = least(coalesce(s.seen_at, v_now),
-        (select min(k.at) from unnest(in_own_looks) as k(at) where k.at >= s.due_at)) where s.id = any(v_ids)
+        (select min(p.at) from unnest(in_own_polls) as p(at) where p.at >= s.due_at)) where s.id = any(v_ids)
       returning s.id, s.seen_at, s.slot, s.state)
-    select ${added("lined_ids", "r.id")}, ${added("lined_seen", msOf("r.seen_at"))},
-      ${added("lined_slots", msOf("r.slot"))}, ${addedDocuments("lined_states")}
-      into lined_ids, lined_seen, lined_slots, lined_states from r;
+    select ${added("waiting_ids", "r.id")}, ${added("waiting_seen", msOf("r.seen_at"))},
+      ${added("waiting_slots", msOf("r.slot"))}, ${addedDocuments("waiting_states")}
+      into waiting_ids, waiting_seen, waiting_slots, waiting_states from r;
   end loop;
   if ids is not null then
     insert into ${schema}.leases (until, owner, schedules) values (v_until, in_node, ids);
   end if;
   at_ms := ${msOf("v_now")};
-  next_ms := ${msOf(`${schema}.next_due(in_node, v_now, v_now)`)};
-  has_lines := exists (select from ${schema}.queue q where q.is_lined);
+  -- Below the limit every slot that is due now was claimed, waits for capacity, or is claimed by another node right now.
+  next_ms := ${msOf(`${schema}.next_due(in_node, case when v_left > 0 then v_now end)`)};
   latest_change := coalesce((select max(c.id) from ${schema}.changes c), 0);
 end $$;
 
+-- Claims one schedule on request. Returns why it cannot be claimed, or null.
 create function ${schema}.claim_one(
   in_node bigint, in_agent text, in_schedule text, in_now timestamptz, in_lease_now timestamptz, in_lease interval
 ) returns text language plpgsql ${ONE_PLAN} as $$
@@ -197,28 +201,28 @@ declare
   v_version_then bigint;
   v_is_disabled boolean;
   v_is_limited boolean;
-  v_held_by bigint;
+  v_token bigint;
   v_free bigint;
 begin
-  perform ${joinClaimants(schema)};
+  perform ${shareClaimLock(schema)};
   select n.id into v_id from ${schema}.schedules n where n.agent = in_agent and n.schedule = in_schedule;
   loop
     begin
       select s.version into v_version from ${schema}.states s where s.id = v_id;
-      perform ${schema}.hold_places(array[v_id]);
+      perform ${schema}.lock_places(array[v_id]);
       select s.version, s.agent_id, s.is_disabled, s.is_limited, s.token
-        into v_version_then, v_agent, v_is_disabled, v_is_limited, v_held_by
+        into v_version_then, v_agent, v_is_disabled, v_is_limited, v_token
         from ${schema}.states s where s.id = v_id for update;
       exit when v_version_then is not distinct from v_version;
-      raise exception 'it was moved meanwhile' using errcode = '40001';
-    -- Lets go of it, as in hold_places.
+      raise exception 'the state has changed meanwhile' using errcode = '40001';
+    -- Releases the locks, as in lock_places.
     exception when serialization_failure then null;
     end;
   end loop;
   perform from ${schema}.agents a where a.id = v_agent for update;
   select ${freeOf(schema)} into v_free from ${schema}.agents a where a.id = v_agent;
   if v_is_disabled or v_id is null then return 'disabled'; end if;
-  if v_held_by is not null then return 'already_running'; end if;
+  if v_token is not null then return 'already_running'; end if;
   if v_free <= 0 then return 'at_capacity'; end if;
   perform ${schema}.leave_queue(array[v_id]);
   if v_is_limited then insert into ${schema}.running (agent_id, id) values (v_agent, v_id); end if;
@@ -228,28 +232,29 @@ begin
   return null;
 end $$;
 
--- Whether a schedule is due because somebody asked for it, and no node would run it at its times. Apart, so that what is
--- hardly ever asked makes no statement look dear.
-create function ${schema}.is_left_to_hand(in_id bigint) returns boolean language plpgsql stable cost 1 ${ONE_PLAN} as $$
+-- Whether a schedule is due on request and no node runs it at its times. A function with a low cost, because it is rarely
+-- called: otherwise the planner would think its callers expensive.
+create function ${schema}.is_left_to_manual(in_id bigint) returns boolean language plpgsql stable cost 1 ${ONE_PLAN} as $$
 begin
   return (select s.source is not null from ${schema}.states s where s.id = in_id) and not exists (
     select from ${schema}.nodes n
     where case when in_id < 8 * length(n.schedules)::bigint then get_bit(n.schedules, in_id) = 1 else false end);
 end $$;
 
-create function ${schema}.next_due(in_node bigint, in_left timestamptz, in_looked timestamptz) returns timestamptz language plpgsql stable ${ONE_PLAN} as $$
-declare ${MINE_VARIABLES}
+-- When the node can claim a slot next, of the slots that come due after in_after; null for never.
+create function ${schema}.next_due(in_node bigint, in_after timestamptz) returns timestamptz language plpgsql stable ${ONE_PLAN} as $$
+declare ${RIGHTS_VARIABLES}
   v_due timestamptz;
 begin
-  ${learnMine(schema, "in_node")}
+  ${readRights(schema, "in_node")}
   select least(
     (select q.due_at from ${schema}.queue q
-      where not q.is_lined and q.due_at > coalesce(in_left, '-infinity') and ${claimable(schema)}
+      where not q.is_waiting and q.due_at > coalesce(in_after, '-infinity') and ${isClaimable(schema)}
       order by q.due_at, q.id limit 1),
-    (${linedAgents(schema)}
-      select min(q.due_at) from lined join ${schema}.agents a on a.id = lined.agent_id
-        join ${schema}.queue q on q.agent_id = a.id and q.is_lined
-      where ${freeOf(schema)} > 0 and q.due_at > coalesce(in_looked, '-infinity') and ${claimable(schema)})) into v_due;
+    (${waitingAgents(schema)}
+      select min(q.due_at) from waiting join ${schema}.agents a on a.id = waiting.agent_id
+        join ${schema}.queue q on q.agent_id = a.id and q.is_waiting
+      where ${freeOf(schema)} > 0 and q.due_at > coalesce(in_after, '-infinity') and ${isClaimable(schema)})) into v_due;
   return v_due;
 end $$;
 `;

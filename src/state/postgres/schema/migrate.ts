@@ -1,39 +1,49 @@
 /**
- * Brings a schema up to date: numbered migrations, all that are missing in one transaction, under a lock that makes
- * others wait and then find nothing left to do. A schema that is newer than this program is refused.
+ * Brings a schema up to date in one transaction, under a lock that other nodes wait for: applies the missing migrations of
+ * the tables, then makes all functions anew. A schema that is newer than this program is refused.
  */
 import { messageOf, quote } from "../../../errors.js";
 import { StateError } from "../../errors.js";
 import { createClaimFunctions } from "./claim-functions.js";
-import { AS_VALUES } from "../rows/column-types.js";
+import { AS_VALUES } from "../rows/column-text.js";
 import { Database, databaseError, type PostgresClient, type PostgresPool } from "../connection/database.js";
 import { processLogger } from "../../../logger.js";
 import { createJobFunctions } from "../jobs/job-rows.js";
-import { createLookFunctions } from "./look-functions.js";
-import { createTables } from "./tables.js";
+import { MIGRATIONS, RETIRED_FUNCTIONS } from "./migrations.js";
+import { createNodeFunctions } from "./node-functions.js";
 import { createWriteFunctions } from "./write-functions.js";
-
-type Migration = (schema: string) => string;
-
-/** In order; a published one is never changed. Its number is its place, from 1. */
-const MIGRATIONS: readonly Migration[] = [
-  (schema) =>
-    createTables(schema) +
-    createClaimFunctions(schema) +
-    createLookFunctions(schema) +
-    createWriteFunctions(schema) +
-    createJobFunctions(schema),
-];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
 
-/** What was done to a schema. A version of 0 is none at all. */
+const createFunctions = (schema: string): string =>
+  createClaimFunctions(schema) +
+  createNodeFunctions(schema) +
+  createWriteFunctions(schema) +
+  createJobFunctions(schema);
+
+/**
+ * Drops the functions of every earlier version, whatever their parameters. By name: the schema may hold functions of the
+ * application or of extensions.
+ */
+const dropFunctions = (schema: string, schemaName: string): string => {
+  const created = createFunctions(schema).matchAll(/^create function \S+\.(\w+)\(/gm);
+  const names = new Set([...RETIRED_FUNCTIONS, ...Array.from(created, ([, name]) => name ?? "")]);
+  return `do $drop$ declare v_function text; begin
+  for v_function in select p.oid::regprocedure from pg_catalog.pg_proc p
+      join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+    where n.nspname = '${schemaName}' and p.proname in (${Array.from(names, (name) => `'${name}'`).join(", ")}) loop
+    execute 'drop function ' || v_function;
+  end loop;
+end $drop$;`;
+};
+
+/** The versions of a schema before and after a migration; 0 for a schema that did not exist. */
 export interface Migrated {
   readonly from: number;
   readonly to: number;
 }
 
-/** Makes the schema, or brings it up to date; does nothing when it is. Answers from which version to which. */
+/** Creates the schema or brings it up to date, and does nothing when it is. Returns both versions. */
 export async function migrate(pool: PostgresPool, schema = "rota"): Promise<Migrated> {
   return bringDatabaseUpToDate(new Database({ pool, schema, logger: processLogger }));
 }
@@ -58,30 +68,30 @@ async function bringDatabaseUpToDate(database: Database): Promise<Migrated> {
     failure = error;
     throw databaseError(error);
   } finally {
-    // A connection in the middle of a transaction is of no use to anybody.
+    // A connection in the middle of a transaction cannot be used again.
     client.release(failure !== undefined);
   }
 }
 
-/** What the schema says of itself; 0 when there is none. Newer than this program is refused, and so is an old server. */
+/** The version of the schema; 0 when it does not exist. Throws for a newer schema, and for a server that is too old. */
 export async function schemaVersion(database: Database): Promise<number> {
-  const [answer] = await database.send({
+  const [found] = await database.send({
     text: "select to_regclass($1) is not null as found, current_setting('server_version_num') as server",
     values: [`${database.schema}.migrations`],
   });
-  checkServer(Number(answer?.["server"]));
-  if (answer?.["found"] !== true) return 0;
+  checkServer(Number(found?.["server"]));
+  if (found?.["found"] !== true) return 0;
   const [latest] = await database.send({
     text: `select coalesce(max(number), 0)::int as number from ${database.schema}.migrations`,
   });
   return checkedVersion(Number(latest?.["number"]), database.schemaName);
 }
 
-/** Answers the version that it had before. */
+/** Returns the version before. */
 async function bringUpToDate(client: PostgresClient, { schema, schemaName }: Database): Promise<number> {
   const run = (text: string, values: unknown[] = []): ReturnType<PostgresClient["query"]> =>
     client.query(values.length > 0 ? { text, values, types: AS_VALUES } : { text, types: AS_VALUES });
-  // Whoever had to wait for the lock has to see what was made meanwhile.
+  // A connection that waited for the lock must see what was committed meanwhile.
   await run("begin isolation level read committed");
   await run("select pg_advisory_xact_lock(hashtext($1), 1)", [schemaName]);
   await run(`create schema if not exists ${schema}`);
@@ -90,23 +100,24 @@ async function bringUpToDate(client: PostgresClient, { schema, schemaName }: Dat
   );
   const { rows } = await run(`select coalesce(max(number), 0)::int as number from ${schema}.migrations`);
   const version = checkedVersion(Number(rows[0]?.["number"]), schemaName);
-  for (const [index, migration] of MIGRATIONS.entries()) {
-    if (index < version) continue;
-    try {
+  try {
+    for (const [index, migration] of MIGRATIONS.entries()) {
+      if (index < version) continue;
       await run(migration(schema));
-    } catch (error) {
-      throw new StateError(
-        `Could not bring schema ${quote(schemaName)} to version ${index + 1}: ${messageOf(error)}.`,
-        { code: "STATE_DATABASE", cause: error },
-      );
+      await run(`insert into ${schema}.migrations (number) values ($1)`, [index + 1]);
     }
-    await run(`insert into ${schema}.migrations (number) values ($1)`, [index + 1]);
+    if (version < SCHEMA_VERSION) await run(dropFunctions(schema, schemaName) + createFunctions(schema));
+  } catch (error) {
+    throw new StateError(
+      `Could not bring schema ${quote(schemaName)} from version ${version} to ${SCHEMA_VERSION}: ${messageOf(error)}.`,
+      { code: "STATE_DATABASE", cause: error },
+    );
   }
   await run("commit");
   return version;
 }
 
-/** The first that has `get_bit(bytea, bigint)`. */
+/** The first version with `get_bit(bytea, bigint)`. */
 const OLDEST_SERVER = 14;
 
 function checkServer(version: number): void {

@@ -1,15 +1,75 @@
 /**
- * What tasks make of rows: the statement that writes it, and the little that is needed of it once that is answered. The
- * rest is not kept while it is under way: of thousands of jobs that end together that would be a lot.
+ * Applies operations to rows and builds the statement that writes the result. Only what is needed after the reply is kept:
+ * the states of thousands of jobs that end together would take much memory while the statement is under way.
  */
 import { randomToken } from "../../../random.js";
-import type { StateDraft } from "../../owner/operations.js";
+import { applyPatch } from "../../apply-patch.js";
+import type { StateDraft } from "../../operations.js";
+import { ScheduleMap } from "../../schedule-map.js";
+import type { ScheduleState, ScheduleStatePatch } from "../../schedule-state.js";
 import type { ScheduleKey } from "../../store.js";
+import type { ScheduleFields } from "../../validate-state.js";
 import type { Database, Query } from "../connection/database.js";
-import type { NewRow } from "../jobs/job-rows.js";
-import { RowDraft, type RowsByKey } from "./row-draft.js";
-import { dueColumn, type StateRow } from "../rows/state-row.js";
-import { type News, writeStatement } from "./write-statement.js";
+import type { JobRow } from "../jobs/job-rows.js";
+import { noRow, type StateRow } from "../rows/state-row.js";
+import { type ChangedRow, type News, writeStatement } from "./write-statement.js";
+
+/** Rows by their schedules. */
+export type RowsByKey = Pick<ScheduleMap<StateRow>, "get">;
+
+class RowDraft implements StateDraft {
+  readonly #keys: readonly ScheduleKey[];
+  readonly #rows: RowsByKey;
+  /** Empty rows of schedules that have none. */
+  #missing: ScheduleMap<StateRow> | undefined;
+  readonly #changed = new Map<StateRow, ScheduleFields>();
+
+  constructor(keys: readonly ScheduleKey[], rows: RowsByKey) {
+    this.#keys = keys;
+    this.#rows = rows;
+  }
+
+  /** The version of the row when it was read. */
+  versionOf(key: ScheduleKey): number {
+    return this.#rowOf(key).version;
+  }
+
+  read(key: ScheduleKey): Partial<ScheduleState> {
+    return this.#stateOf(this.#rowOf(key));
+  }
+
+  patch(key: ScheduleKey, patch: ScheduleStatePatch): Partial<ScheduleState> {
+    const row = this.#rowOf(key);
+    const before = this.#stateOf(row);
+    const state = applyPatch(before, patch);
+    if (state !== before) this.#changed.set(row, state);
+    return state;
+  }
+
+  keys(): Iterable<ScheduleKey> {
+    return this.#keys;
+  }
+
+  changed(): ChangedRow[] {
+    return Array.from(this.#changed, ([row, state]) => {
+      const { claim } = row.state;
+      return { row, state, keepsClaim: claim != null && state.claim?.token === claim.token };
+    });
+  }
+
+  #stateOf(row: StateRow): ScheduleFields {
+    return this.#changed.get(row) ?? row.state;
+  }
+
+  #rowOf(key: ScheduleKey): StateRow {
+    const known = this.#rows.get(key) ?? this.#missing?.get(key);
+    if (known !== undefined) return known;
+    const row = noRow(key);
+    this.#missing ??= new ScheduleMap();
+    this.#missing.set(key, row);
+    return row;
+  }
+}
 
 export interface StateTask {
   readonly keys: readonly ScheduleKey[];
@@ -18,33 +78,31 @@ export interface StateTask {
 }
 
 export interface RowOperation {
-  /** May be asked again, on another draft. */
+  /** May be called again, with a new draft. */
   apply(draft: StateDraft & Pick<RowDraft, "versionOf">): void;
-  /** The records of jobs that are to be made together with what it applied. Asked for once. */
-  takeRecords?(): readonly NewRow[];
-  /** Hears that they were made: all, or only those with these ids. */
-  noteRecorded?(ids: ReadonlySet<unknown> | undefined): void;
+  /** The records of jobs to write in the same statement. */
+  readonly records?: readonly JobRow[];
+  /** The tokens of the claims that it ended for their holder. */
+  readonly ended?: readonly string[];
+  /** Called when a reply confirms the write. `refusedIds`: ids of records that belong to other jobs. */
+  noteWritten?(refusedIds: ReadonlySet<unknown>): void;
 }
 
 export interface DecidedWrite {
   readonly statement: Query;
   readonly receipt: string;
-  /** The rows whose claims go on, as they are then. */
+  /** The rows whose claims go on, as the statement leaves them. */
   readonly kept: readonly StateRow[];
-  /** The claims that end. */
+  /** The tokens of the claims that it ends for their holders. */
   readonly ended: readonly string[];
-  /** When the first of the schedules that nobody has claimed then is due. */
-  readonly dueMs: number;
-  /** The first due time that one of them had, nobody had claimed and that is another then. */
-  readonly leftMs: number;
 }
 
 export interface WriteDecision {
-  /** Schedules that have to be made before. */
+  /** Schedules whose rows must be inserted first. */
   readonly missing: readonly ScheduleKey[];
-  /** How many of the rows change. */
+  /** How many rows change. */
   readonly count: number;
-  /** `undefined` where nothing is to be written, or something is missing. */
+  /** `undefined` when no row changes, or a row is missing. */
   readonly write: DecidedWrite | undefined;
 }
 
@@ -61,27 +119,16 @@ export function decideWrite(
   const missing = changed.flatMap(({ row }) => (row.id === undefined ? row : []));
   if (missing.length > 0 || count === 0) return { missing, count, write: undefined };
   const receipt = randomToken();
-  const records = tasks.flatMap(({ operation }) => operation.takeRecords?.() ?? []);
+  const records = tasks.flatMap(({ operation }) => operation.records ?? []);
+  const ended = tasks.flatMap(({ operation }) => operation.ended ?? []);
   const statement = writeStatement(database, { changed, news: newsOf(tasks), records, receipt, node });
   const kept: StateRow[] = [];
-  const ended: string[] = [];
-  let [dueMs, leftMs] = [Infinity, Infinity];
-  for (const { row, state, keepsClaim } of changed) {
+  for (const { row, state, keepsClaim } of changed)
     if (keepsClaim) kept.push({ ...row, state, version: row.version + 1 });
-    else {
-      const ownMs = dueColumn(state) ?? Infinity;
-      dueMs = Math.min(dueMs, ownMs);
-      if (row.state.claim != null) ended.push(row.state.claim.token);
-      else {
-        const beforeMs = dueColumn(row.state) ?? Infinity;
-        if (beforeMs !== ownMs) leftMs = Math.min(leftMs, beforeMs);
-      }
-    }
-  }
-  return { missing, count, write: { statement, receipt, kept, ended, dueMs, leftMs } };
+  return { missing, count, write: { statement, receipt, kept, ended } };
 }
 
-/** What the most telling of the tasks has to say. */
+/** The most detailed news of the tasks. */
 function newsOf(tasks: readonly StateTask[]): News {
   const all = tasks.map(({ news }) => news);
   return all.find((news) => typeof news !== "string") ?? all.find((news) => news === "wake") ?? "none";

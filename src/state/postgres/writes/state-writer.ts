@@ -1,91 +1,105 @@
 /**
- * Makes changes to states durable, those that wait for one write together in the next. Nothing is locked while it is
- * decided: rows are written only if they are still what was read, else all is decided again.
+ * Makes changes to states durable; changes that wait for a write share the next one. Nothing is locked while a change is
+ * decided: a row is written only if it is still as it was read, otherwise the decision is repeated on the new row.
  */
 import { quote } from "../../../errors.js";
 import type { Fields } from "../../../fields.js";
+import { BoundedCache } from "../../../bounded-cache.js";
 import { GroupCommit } from "../../../group-commit.js";
 import { ScheduleMap } from "../../schedule-map.js";
 import type { ScheduleKey } from "../../store.js";
-import { Turns } from "../../../async-lock.js";
+import { AsyncLock } from "../../../async-lock.js";
 import { StateError } from "../../errors.js";
 import { type Database, isConflict, isLostReply } from "../connection/database.js";
-import { type DecidedWrite, decideWrite, type StateTask, type WriteDecision } from "./decide-write.js";
-import { insertedIds } from "../jobs/job-rows.js";
-import type { RowsByKey } from "./row-draft.js";
-import { SentWrites } from "./write-receipts.js";
+import { type DecidedWrite, decideWrite, type RowsByKey, type StateTask } from "./decide-write.js";
+import { refusedIds } from "../jobs/job-rows.js";
 import { keyColumns, noRow, readRow, ROW_COLUMNS, type StateRow } from "../rows/state-row.js";
 import type { News } from "./write-statement.js";
 
 interface Batch {
   readonly tasks: StateTask[];
-  /** How many schedules they concern. */
+  /** The number of their schedules. */
   size: number;
   readonly written: Promise<void>;
-  /** Which keys others hear of, of all that is written with it. */
-  readonly told: Exclude<News, string> | undefined;
+  /** The keys whose changes are listed for other nodes, of everything in this write. */
+  readonly listed: Exclude<News, string> | undefined;
 }
 
-/** So many decisions in vain mean that something is wrong with more than the moment. */
+/** Conflicts with other writers are over after a few attempts, unless something is wrong. */
 const MOST_TRIES = 100;
 
-/** As many as are claimed at once. In larger writes the database and this process would wait for each other in turns. */
+/** As many as one statement claims. With larger writes the database and this process would wait for each other in turns. */
 const MOST_ENDS = 2_000;
-/** One is decided while the other is carried out. */
+/** One write is decided while the other is carried out. */
 const ENDS_AT_ONCE = 2;
 
-/** How long a write whose answer was lost may still be under way in the database. */
+/** How long a write whose reply was lost may still be under way in the database. */
 const UNCERTAIN_MS = 60_000;
+
+/** How many ended claims are remembered, for callers that repeat the end of one. */
+const MOST_ENDED = 20_000;
 
 export interface StateWriterOptions {
   readonly database: Database;
-  /** The node whose changes these are, if it is one: it need not hear of them itself. */
+  /** The id of the node that writes; `undefined` while the store is not open. */
   readonly node: () => string | undefined;
-  /** Hears of what was written. */
-  readonly onWritten: (write: Pick<DecidedWrite, "dueMs" | "leftMs" | "ended">) => void;
   readonly monotonic: () => number;
-  /** After so many milliseconds a write counts as lost. */
+  /** After this many milliseconds a write counts as lost. */
   readonly timeoutMs: number;
 }
 
+/**
+ * The attempts at one write. Each leaves a receipt in the database when it is carried out. That may happen after its reply
+ * was lost and the next attempt was sent, so the receipts of all attempts are looked for.
+ */
+interface WriteReceipts {
+  /** The tokens of the claims that each attempt ends, by its receipt. */
+  readonly ended: Map<string, readonly string[]>;
+  /** Whether a reply was lost. */
+  isUncertain: boolean;
+}
+
 interface UncertainWrite {
-  readonly sent: SentWrites;
-  /** When it need not be looked for any more. */
+  readonly receipts: WriteReceipts;
+  /** From then on it can no longer be carried out. */
   readonly untilMs: number;
 }
 
 export class StateWriter {
   readonly #options: StateWriterOptions;
-  readonly #turns = new Turns();
-  /** Takes what comes until its turn has come. */
+  readonly #lock = new AsyncLock();
+  /** Collects changes until its write begins. */
   #next: Batch | undefined;
   #changed: Promise<void> = Promise.resolve();
-  /** Ends of claims concern nobody else's rows: they overlap with each other, and with nothing else. */
+  /** Two ends of claims never change the same row, so their writes may overlap with each other, and with nothing else. */
   readonly #ends = new GroupCommit<StateTask>((tasks) => this.#write(tasks), {
     atOnce: ENDS_AT_ONCE,
     most: MOST_ENDS,
     sizeOf: ({ keys }) => keys.length,
   });
-  /** The rows of claims that are held here, as they were last known. */
+  /** The rows of the claims that this node holds, as last read or written. */
   readonly #known = new ScheduleMap<StateRow>();
-  /** Writes of which nobody knows whether they were carried out. */
+  /** Writes that may or may not have been carried out, because their replies were lost. */
   readonly #uncertain = new Set<UncertainWrite>();
-  /** The claims that were ended by such. */
-  readonly #ended = new Set<string>();
+  /** The tokens of claims that were ended here for their holders, which may repeat the call. */
+  readonly #ended = new BoundedCache<string, true>(MOST_ENDED);
 
   constructor(options: StateWriterOptions) {
     this.#options = options;
   }
 
-  /** Resolves when the changes are durable; all are made in the order of the calls, but for ends of claims among themselves. */
+  /** Resolves when the changes are durable. Changes are made in the order of the calls; ends of claims in any order. */
   commit(task: StateTask): Promise<void> {
     const isEnd = task.news === "none";
-    if (isEnd && !this.#mayJoin(task)) {
+    const next = this.#next;
+    // An end joins a change that waits for its write. Otherwise changes and ends in turns would be a write each.
+    const mayJoin = next?.listed === undefined && (next?.size ?? Infinity) + task.keys.length <= MOST_ENDS;
+    if (isEnd && !mayJoin) {
       this.#next = undefined;
-      return this.#turns.share(() => this.#ends.add(task));
+      return this.#lock.share(() => this.#ends.add(task));
     }
-    const told = typeof task.news === "string" ? undefined : task.news;
-    if (this.#next === undefined || this.#next.told !== told) this.#next = this.#begin(told);
+    const listed = typeof task.news === "string" ? undefined : task.news;
+    if (this.#next === undefined || this.#next.listed !== listed) this.#next = this.#begin(listed);
     const batch = this.#next;
     batch.tasks.push(task);
     batch.size += task.keys.length;
@@ -93,44 +107,38 @@ export class StateWriter {
     return batch.written;
   }
 
-  /** Whether an end goes along with a change that waits. Where both come in turns, each would else be a write of its own. */
-  #mayJoin({ keys }: StateTask): boolean {
-    const next = this.#next;
-    return next !== undefined && next.told === undefined && next.size + keys.length <= MOST_ENDS;
-  }
-
-  #begin(told: Batch["told"]): Batch {
+  #begin(listed: Batch["listed"]): Batch {
     const tasks: StateTask[] = [];
-    const written = this.#turns.take(() => {
+    const written = this.#lock.take(() => {
       if (this.#next?.tasks === tasks) this.#next = undefined;
       return this.#write(tasks);
     });
-    return { tasks, size: 0, written, told };
+    return { tasks, size: 0, written, listed };
   }
 
-  /** Resolves when what was asked for before is written, but for the ends of claims, which others need not wait for. */
+  /** Resolves when all earlier changes are written, except for ends of claims. */
   get changed(): Promise<void> {
     return this.#changed;
   }
 
-  /** Acts when all before it has been written, and before anything that is called later. */
+  /** Acts when all earlier changes are written, and before any later one is. */
   alone<Result>(act: () => Promise<Result>): Promise<Result> {
     this.#next = undefined;
-    return this.#turns.take(act);
+    return this.#lock.take(act);
   }
 
-  /** Takes note of rows as they are now, so that what is decided on them next need not read them. */
+  /** Remembers rows, so that the next decision on them need not read them. */
   note(rows: Iterable<StateRow>): void {
     for (const row of rows) this.#known.set(row, row);
   }
 
-  /** As `note`, for one of which only the version is another. */
+  /** Remembers a row of which only the version has changed. */
   noteVersion(key: ScheduleKey, version: number): void {
     const row = this.#known.get(key);
     if (row?.version === version - 1) this.#known.set(key, { ...row, version });
   }
 
-  /** The rows of these schedules; of one that has none, an empty one. */
+  /** The rows of schedules; an empty row for a schedule without one. */
   async read(keys: readonly ScheduleKey[]): Promise<readonly StateRow[]> {
     const found = await this.#read(keys);
     return keys.map((key) => found.get(key) ?? noRow(key));
@@ -138,7 +146,7 @@ export class StateWriter {
 
   async #read(keys: readonly ScheduleKey[]): Promise<RowsByKey> {
     const { schema } = this.#options.database;
-    const answer = await this.#options.database.query({
+    const fields = await this.#options.database.query({
       name: `${schema}.read`,
       text: `select ${ROW_COLUMNS} from unnest($1::text[], $2::text[]) as k(agent, schedule)
         join ${schema}.schedules n on n.agent = k.agent and n.schedule = k.schedule
@@ -147,14 +155,11 @@ export class StateWriter {
       isText: true,
     });
     const found = new ScheduleMap<StateRow>();
-    for (const fields of answer) {
-      const row = readRow(fields);
-      found.set(row, row);
-    }
+    for (const row of fields.map(readRow)) found.set(row, row);
     return found;
   }
 
-  /** Makes the rows of schedules that have none, and reads all that are asked for. */
+  /** Inserts the rows of schedules without one, and reads all rows. */
   async #add(unknown: readonly ScheduleKey[], keys: readonly ScheduleKey[]): Promise<RowsByKey> {
     const { schema, query } = this.#options.database;
     await query({ text: `select ${schema}.add_schedules($1, $2)`, values: keyColumns(unknown) });
@@ -163,11 +168,12 @@ export class StateWriter {
 
   async #write(tasks: readonly StateTask[]): Promise<void> {
     const keys = tasks.flatMap((task) => task.keys);
-    const sent = new SentWrites();
+    const receipts: WriteReceipts = { ended: new Map(), isUncertain: false };
     try {
-      await this.#writeOnce(tasks, keys, sent);
+      await this.#writeOnce(tasks, keys, receipts);
     } catch (error) {
-      if (sent.isUncertain) this.#uncertain.add({ sent, untilMs: this.#options.monotonic() + UNCERTAIN_MS });
+      if (receipts.isUncertain)
+        this.#uncertain.add({ receipts, untilMs: this.#options.monotonic() + UNCERTAIN_MS });
       throw error;
     }
   }
@@ -175,91 +181,85 @@ export class StateWriter {
   async #writeOnce(
     tasks: readonly StateTask[],
     keys: readonly ScheduleKey[],
-    sent: SentWrites,
+    receipts: WriteReceipts,
   ): Promise<void> {
+    const { database, node } = this.#options;
     const areKnown = keys.every((key) => this.#known.get(key) !== undefined);
-    let rows: RowsByKey | undefined = areKnown ? this.#known : await this.#readSurely(keys);
-    for (let tries = 1; ; tries++) {
-      const { missing, count, write } = this.#decide(tasks, keys, rows);
+    let rows: RowsByKey = areKnown ? this.#known : await this.#readSurely(keys);
+    for (let tries = 1; ;) {
+      const { missing, count, write } = decideWrite(tasks, keys, rows, { database, node: node() });
       if (missing.length > 0) rows = await this.#add(missing, keys);
-      // No version is looked at of what is not written.
+      // The statement checks only the versions of rows that it changes: the rest must be read.
       else if (rows === this.#known && count < keys.length) rows = await this.#readSurely(keys);
       else if (write === undefined) return;
       else {
-        rows = undefined;
-        const held = this.#forget(keys, write);
-        const answer = await this.#try(write, sent);
-        if (answer?.["is_written"] === true) {
-          for (const { operation } of tasks) operation.noteRecorded?.(insertedIds(answer));
-          this.note(held);
-          return this.#options.onWritten(write);
+        // The statement makes all remembered rows outdated, except for claims that go on.
+        const kept = write.kept.filter((row) => this.#known.get(row) !== undefined);
+        for (const key of keys) this.#known.delete(key);
+        const reply = await this.#send(write, receipts);
+        if (reply?.["is_written"] === true) {
+          const refused = refusedIds(reply);
+          for (const { operation } of tasks) operation.noteWritten?.(refused);
+          return this.note(kept);
         }
-        if (tries >= MOST_TRIES) throw tooOftenError(keys, tries);
-        // In this order: what is carried out after the look has changed what was read, and is refused then.
+        if (tries++ >= MOST_TRIES) throw tooOftenError(keys, tries - 1);
+        // Rows before receipts: a write that is carried out in between changes the rows, so that the next attempt is refused.
         rows = await this.#readSurely(keys);
-        if (sent.isUncertain && (await this.#receiptsOf(sent)).length > 0)
-          return this.#options.onWritten(write);
+        const found = receipts.isUncertain ? await this.#foundOf(receipts) : [];
+        for (const receipt of found) this.noteEnded(receipts.ended.get(receipt) ?? []);
+        if (found.length > 0) return;
       }
     }
   }
 
-  #decide(
-    tasks: readonly StateTask[],
-    keys: readonly ScheduleKey[],
-    rows: RowsByKey = this.#known,
-  ): WriteDecision {
-    const { database, node } = this.#options;
-    return decideWrite(tasks, keys, rows, { database, node: node() });
-  }
-
-  /** What was known is so no longer. Answers what it will be of the claims that are held here and go on. */
-  #forget(keys: readonly ScheduleKey[], { kept }: DecidedWrite): readonly StateRow[] {
-    const held = kept.filter((row) => this.#known.get(row) !== undefined);
-    for (const key of keys) this.#known.delete(key);
-    return held;
-  }
-
-  /** Without an answer, or one that it is not written: a row has changed since it was read, or nobody knows. */
-  async #try({ statement, receipt, ended }: DecidedWrite, sent: SentWrites): Promise<Fields | undefined> {
+  /** `undefined` when a row has changed since it was read, or the reply was lost. */
+  async #send(
+    { statement, receipt, ended }: DecidedWrite,
+    receipts: WriteReceipts,
+  ): Promise<Fields | undefined> {
     const { database, timeoutMs } = this.#options;
-    sent.note(receipt, ended);
+    receipts.ended.set(receipt, ended);
     try {
-      const [answer] = await database.query({ ...statement, timeoutMs });
-      return answer;
+      const [reply] = await database.query({ ...statement, timeoutMs });
+      return reply;
     } catch (error) {
-      if (isLostReply(error)) sent.isUncertain = true;
+      if (isLostReply(error)) receipts.isUncertain = true;
       else if (!isConflict(error)) throw error;
       return undefined;
     }
   }
 
-  /** Whether a claim was ended by a write whose answer was lost, which its holder took for a failure. */
-  readonly wasEnded = (token: string): boolean => this.#ended.has(token);
+  /** Whether this store has ended the claim for its holder: by a write whose reply was lost, or as `noteEnded` says. */
+  wasEnded(token: string): boolean {
+    return this.#ended.get(token) === true;
+  }
 
-  /** As `read`. What was carried out before, although its answer was lost, is known as ours then. */
+  noteEnded(tokens: readonly string[]): void {
+    for (const token of tokens) this.#ended.set(token, true);
+  }
+
+  /** As `#read`. Afterwards `wasEnded` knows every write that the rows show, also a write whose reply was lost. */
   async #readSurely(keys: readonly ScheduleKey[]): Promise<RowsByKey> {
     const rows = await this.#read(keys);
-    if (this.#uncertain.size > 0) await this.#findOut();
+    if (this.#uncertain.size > 0) await this.#resolveUncertain();
     return rows;
   }
 
-  /** What became of writes whose answers were lost: some may have ended claims. */
-  async #findOut(): Promise<void> {
+  async #resolveUncertain(): Promise<void> {
     const nowMs = this.#options.monotonic();
     for (const uncertain of this.#uncertain) {
-      const receipts = await this.#receiptsOf(uncertain.sent);
-      for (const receipt of receipts)
-        for (const token of uncertain.sent.endedBy(receipt)) this.#ended.add(token);
-      if (receipts.length > 0 || nowMs >= uncertain.untilMs) this.#uncertain.delete(uncertain);
+      const found = await this.#foundOf(uncertain.receipts);
+      for (const receipt of found) this.noteEnded(uncertain.receipts.ended.get(receipt) ?? []);
+      if (found.length > 0 || nowMs >= uncertain.untilMs) this.#uncertain.delete(uncertain);
     }
   }
 
-  /** Those of its receipts that are there. */
-  async #receiptsOf(sent: SentWrites): Promise<readonly string[]> {
+  /** The receipts that are in the database. */
+  async #foundOf({ ended }: WriteReceipts): Promise<readonly string[]> {
     const { schema, query } = this.#options.database;
     const found = await query({
       text: `select id from ${schema}.receipts where id = any($1)`,
-      values: [sent.receipts],
+      values: [[...ended.keys()]],
     });
     return found.map(({ id }) => String(id));
   }
@@ -268,9 +268,7 @@ export class StateWriter {
 function tooOftenError([key]: readonly ScheduleKey[], tries: number): StateError {
   const name = `${quote(key?.agent)}/${quote(key?.schedule)}`;
   return new StateError(
-    `${name} was changed by others each of ${tries} times that a change to it was decided.`,
-    {
-      code: "STATE_DATABASE",
-    },
+    `Could not change ${name}: its row has changed before each of ${tries} attempts to write it.`,
+    { code: "STATE_DATABASE" },
   );
 }

@@ -1,32 +1,44 @@
-/** The statement that writes changed rows, records jobs and tells others of it: one, so that all of it is made or nothing. */
+/** The one statement that writes changed rows, closes the records of jobs and notifies other nodes: all of it or nothing. */
+import { isDeepStrictEqual } from "node:util";
 import type { ScheduleState } from "../../schedule-state.js";
+import type { ScheduleFields } from "../../validate-state.js";
 import type { OutsideChange } from "../../store.js";
 import { type Plain, plainArray, SharedColumn } from "../rows/column-text.js";
 import type { Database, Query } from "../connection/database.js";
-import { insertParameters, type NewRow } from "../jobs/job-rows.js";
-import { type ChangedRow, changeOf } from "./row-draft.js";
+import { type JobRow, recordParameters } from "../jobs/job-rows.js";
 import { SharedDocuments } from "../rows/state-document.js";
-import { dueColumn, keyColumns, slotColumn, sourceColumn } from "../rows/state-row.js";
+import { dueColumn, keyColumns, slotColumn, sourceColumn, type StateRow } from "../rows/state-row.js";
 
-/** What others hear of a change: nothing, that there was one, or what it has changed, so that they plan by it. */
+/**
+ * How the other nodes learn of a change: not at all, by a notification after which they claim, or by a list of changed keys by
+ * which they plan. The list has only keys that are given here.
+ */
 export type News = "none" | "wake" | readonly (keyof ScheduleState)[];
+
+/** A row to write. */
+export interface ChangedRow {
+  readonly row: StateRow;
+  readonly state: ScheduleFields;
+  /** Whether the claim goes on. A change never makes a claim. */
+  readonly keepsClaim: boolean;
+}
 
 export interface StateWrite {
   readonly changed: readonly ChangedRow[];
-  /** Of jobs whose ends these are. */
-  readonly records: readonly NewRow[];
+  /** The final records of jobs. */
+  readonly records: readonly JobRow[];
   readonly news: News;
-  /** What is left behind when it was carried out. */
+  /** The id of the row in `receipts` that proves that the statement was carried out. */
   readonly receipt: string;
-  /** Who writes, if it is a node: it need not hear of it itself. */
+  /** The node that writes, which ignores its own notifications; `undefined` for a store that is not open. */
   readonly node: string | undefined;
 }
 
 const byId = (a: ChangedRow, b: ChangedRow): number => Number(a.row.id) - Number(b.row.id);
 
 /**
- * Answers `is_written`: not when a row has changed since it was read; and `ids`, those of the records that were made where
- * not all of them were.
+ * The reply has `is_written`, `false` when a row has changed since it was read, and `refused_ids`, the ids of records that
+ * belong to other jobs.
  */
 export function writeStatement(
   { schema, schemaName }: Pick<Database, "schema" | "schemaName">,
@@ -38,32 +50,32 @@ export function writeStatement(
     values.push(...parameters);
     return `${name}(${places.join(", ")})`;
   };
-  // In one order everywhere, so that no two wait for each other.
+  // Every statement locks rows in the order of their ids, which rules out deadlocks.
   const writing = call(`${schema}.write_states`, [...writeParameters(changed.toSorted(byId)), receipt]);
   const parts: string[] = [];
   if (records.length > 0)
-    parts.push(`${call(`${schema}.insert_jobs`, insertParameters(records, node))} end as ids`);
+    parts.push(`${call(`${schema}.record_jobs`, recordParameters(records, node))} end as refused_ids`);
   const changes = typeof news === "string" ? [] : changed.map((row) => changeOf(row, news));
-  const told = changes.filter(({ keys }) => keys.length > 0);
-  const isTold = told.length > 0;
-  if (isTold) parts.push(`${call(`${schema}.tell_change`, tellParameters(told))} end`);
-  if (news !== "none") parts.push(`${call("pg_notify", [schemaName, isTold ? "" : (node ?? "")])} end`);
-  const others = parts.map((part) => `, case when w.is_written then ${part}`);
+  const listed = changes.filter(({ keys }) => keys.length > 0);
+  const isListed = listed.length > 0;
+  if (isListed) parts.push(`${call(`${schema}.list_changes`, listParameters(listed))} end`);
+  if (news !== "none") parts.push(`${call("pg_notify", [schemaName, isListed ? "" : (node ?? "")])} end`);
+  const rest = parts.map((part) => `, case when w.is_written then ${part}`);
   return {
-    name: `${schema}.write ${isTold} ${news === "none"} ${records.length > 0}`,
-    // Apart, so that it is carried out first.
-    text: `select w.is_written${others.join("")} from (select ${writing} as is_written offset 0) as w`,
+    name: `${schema}.write ${isListed} ${news === "none"} ${records.length > 0}`,
+    // "offset 0" makes PostgreSQL write the states first.
+    text: `select w.is_written${rest.join("")} from (select ${writing} as is_written offset 0) as w`,
     values,
   };
 }
 
-/** Each array as its text, in one walk: of a thousand jobs that end together, to let `pg` write them would take as long again. */
+/** Builds the texts of all arrays in one pass: for a thousand jobs `pg` would take as long as the rest of the write. */
 function writeParameters(changed: readonly ChangedRow[]): string[] {
   const ids: Plain[] = [];
   const versions: Plain[] = [];
   const dues = new SharedColumn();
   const documents = new SharedDocuments();
-  // Most that end together have nothing to say in these: no source, not disabled, and so on.
+  // Columns in which most rows have the default.
   const slots = new SharedColumn();
   const sources = new SharedColumn();
   const disabled = new SharedColumn();
@@ -98,6 +110,14 @@ function writeParameters(changed: readonly ChangedRow[]): string[] {
   ];
 }
 
-function tellParameters(changes: readonly OutsideChange[]): unknown[] {
+function listParameters(changes: readonly OutsideChange[]): unknown[] {
   return [...keyColumns(changes), JSON.stringify(changes.map(({ keys }) => keys))];
+}
+
+/** Which of the keys a change has changed. */
+function changeOf({ row, state }: ChangedRow, listed: readonly (keyof ScheduleState)[]): OutsideChange {
+  const { agent, schedule } = row;
+  const before: ScheduleFields = row.state;
+  const keys = listed.filter((key) => !isDeepStrictEqual(before[key] ?? null, state[key] ?? null));
+  return { agent, schedule, keys };
 }

@@ -1,0 +1,128 @@
+/** Schedules that a node starts by hand only, beside nodes that run them at their times. */
+import { describe, expect, it } from "vitest";
+import type { OutsideChange, PlanSource, StateStore } from "../../../../src/index.js";
+import { until } from "../../child.js";
+import { completeClaim, key, LEASE_MS, names, only, releaseClaim, scene, START } from "../scene.js";
+
+const X = key("a/x");
+
+async function defineAs(store: StateStore, isAutomatic: boolean): Promise<void> {
+  await store.define({ schedules: [{ ...X, isAutomatic }] });
+}
+
+/** Of two nodes the first has it by hand, the second runs it at its time, which has come. */
+async function dueOnTwo(): Promise<ReturnType<typeof scene> & { byHand: StateStore; automatic: StateStore }> {
+  const stage = scene();
+  const [byHand, automatic] = [await stage.node(), await stage.node()];
+  await defineAs(byHand, false);
+  await defineAs(automatic, true);
+  await automatic.update(X, { next_run_at: START, next_run_source: "baseline-interval" });
+  return { ...stage, byHand, automatic };
+}
+
+describe("a schedule that is manual-only on one node of a PostgreSQL store", () => {
+  it("is not claimed there when it is due, and not waited for", async () => {
+    const { byHand, automatic } = await dueOnTwo();
+    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [], nextDueAt: undefined });
+    expect((await byHand.claimDue(0)).nextDueAt).toBeUndefined();
+    expect(names((await automatic.claimDue(10)).claims)).toEqual(["a/x"]);
+  });
+
+  it("is claimed there on request, and is due as before when the claim is given back", async () => {
+    const { byHand, automatic } = await dueOnTwo();
+    const claim = await byHand.claim(X);
+    if (typeof claim === "string") throw new Error(claim);
+    expect(await releaseClaim(byHand, claim)).toBe(true);
+    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [], nextDueAt: undefined });
+    expect(only((await automatic.claimDue(10)).claims)).toMatchObject({ source: "baseline-interval" });
+  });
+
+  it("stays due when the automatic node is gone", async () => {
+    const { byHand, automatic } = await dueOnTwo();
+    await automatic.close();
+    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [], nextDueAt: undefined });
+    expect((await byHand.claimDue(0)).nextDueAt).toBeUndefined();
+    expect(await byHand.read(X)).toMatchObject({ next_run_at: START, next_run_source: "baseline-interval" });
+  });
+
+  it("is one that it may run at its time when it is defined so", async () => {
+    const { byHand } = await dueOnTwo();
+    await byHand.define({ schedules: [X] });
+    expect(names((await byHand.claimDue(10)).claims)).toEqual(["a/x"]);
+  });
+
+  it("is known as that after the store was closed and opened again", async () => {
+    const { byHand } = await dueOnTwo();
+    await byHand.close();
+    await byHand.open();
+    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [], nextDueAt: undefined });
+    expect(await byHand.claim(X)).toMatchObject({ source: "manual" });
+  });
+});
+
+describe("a schedule that is manual-only on all nodes of a PostgreSQL store", () => {
+  it("is run again by a second node when its node died with the job", async () => {
+    const { node, clock } = scene();
+    const [one, two] = [await node(), await node()];
+    for (const store of [one, two]) await defineAs(store, false);
+    expect(await one.claim(X)).toMatchObject({ source: "manual" });
+    await clock.advance(LEASE_MS);
+    expect(only((await two.claimDue(10)).claims)).toMatchObject({ ...X, source: "catch-up" });
+  });
+
+  it.each<[PlanSource, readonly string[]]>([
+    ["manual", ["a/x"]],
+    ["catch-up", ["a/x"]],
+    ["baseline-cron", []],
+    ["paused", []],
+  ])("that is due as %s is claimed if it was requested: %j", async (source, claimed) => {
+    const { node } = scene();
+    const store = await node();
+    await defineAs(store, false);
+    await store.update(X, { next_run_at: START, next_run_source: source });
+    expect((await store.claimDue(0)).nextDueAt !== undefined).toBe(claimed.length > 0);
+    const { claims } = await store.claimDue(10);
+    expect(names(claims)).toEqual(claimed);
+    expect(claims.map((claim) => claim.source)).toEqual(claimed.map(() => source));
+  });
+});
+
+describe("a request for a schedule that is manual-only on some nodes", () => {
+  it("is left to the automatic nodes", async () => {
+    const { byHand, automatic } = await dueOnTwo();
+    await byHand.update(X, { next_run_source: "catch-up" });
+    expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [], nextDueAt: undefined });
+    expect(names((await automatic.claimDue(10)).claims)).toEqual(["a/x"]);
+  });
+
+  it("is claimed by a manual-only node when no automatic node is there", async () => {
+    const { byHand, automatic } = await dueOnTwo();
+    await byHand.update(X, { next_run_source: "catch-up" });
+    await automatic.close();
+    expect(names((await byHand.claimDue(10)).claims)).toEqual(["a/x"]);
+  });
+});
+
+describe("a node that changes a schedule that is manual-only there", () => {
+  it("reports the switched keys to other nodes, and no other keys", async () => {
+    const { node } = scene();
+    const [one, two] = [await node(), await node()];
+    const Y = key("a/y");
+    await one.define({ schedules: [{ ...X, isAutomatic: false }, Y] });
+    const told: OutsideChange[] = [];
+    two.onChange((changes) => void told.push(...changes));
+    const claim = await one.claim(Y);
+    if (typeof claim === "string") throw new Error(claim);
+    await Promise.all([
+      one.update(X, { request_answer: { id: "one" } }),
+      one.update(X, { status: "disabled", last_error: "off" }),
+      completeClaim(one, claim, { last_error: "gone" }),
+      one.update(X, { hint: { expires_at: START } }),
+    ]);
+    await until(() => told.length > 1);
+    expect(told).toEqual([
+      { ...X, keys: ["status"] },
+      { ...X, keys: ["hint"] },
+    ]);
+  });
+});

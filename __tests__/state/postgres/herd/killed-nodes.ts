@@ -1,0 +1,50 @@
+/** Three nodes under load, of which one is killed every so often, and another takes its place after a while. */
+import { setTimeout } from "node:timers/promises";
+import { seededRandom } from "../../../../src/random.js";
+import { busyAgents, Herd } from "./herd.js";
+
+export interface KilledNodes {
+  readonly breaches: readonly string[];
+  /** How long the claims of those that were killed outlived them. */
+  readonly takeovers: readonly number[];
+  /** A lease and two checks. */
+  readonly allowedMs: number;
+  readonly runs: number;
+}
+
+export async function runKilledNodes({
+  kills,
+  everyMs,
+  agents,
+  leaseMs = 2_000,
+  seed = 1,
+}: {
+  kills: number;
+  everyMs: number;
+  agents: number;
+  leaseMs?: number;
+  seed?: number;
+}): Promise<KilledNodes> {
+  const random = seededRandom(seed);
+  await using herd = await Herd.make({ agents: busyAgents(agents), jobMs: [100, 700], leaseMs });
+  await Promise.all([herd.add(), herd.add(), herd.add()]);
+  for (let killed = 0; killed < kills; killed++) {
+    await setTimeout(everyMs * (0.5 + random()));
+    const victim = herd.nodes[Math.floor(random() * herd.nodes.length)];
+    if (victim === undefined) break;
+    // In the midst of its work.
+    await herd.until(() => herd.isBusy(victim));
+    await herd.kill(victim);
+    await setTimeout((everyMs / 2) * random());
+    await herd.add();
+  }
+  // Until the last has been taken over.
+  const allowedMs = herd.leaseMs + 2 * herd.checkInterval;
+  await setTimeout(allowedMs + herd.checkInterval);
+  const untilMs = await herd.witness.now();
+  await setTimeout(1_000);
+  await herd.leave();
+  const breaches = await herd.breaches(untilMs);
+  const runs = (await herd.witness.runs()).length;
+  return { breaches, takeovers: await herd.takeovers(), allowedMs, runs };
+}

@@ -1,0 +1,30 @@
+/**
+ * Changes schedules from a terminal by writing to the state. A running scheduler picks the change up within one check,
+ * otherwise the next scheduler does when it starts.
+ */
+import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
+import type { Call } from "../command.js";
+import { oneLine } from "../format/text-width.js";
+import { findTargets } from "./find-target.js";
+import { nameOf, readFleet } from "./fleet.js";
+
+export interface ScheduleEdit {
+  /** What is printed for each schedule: "Paused reports/nightly." */
+  readonly message: (name: string) => string;
+  readonly patch: (state: ScheduleState) => ScheduleStatePatch;
+}
+
+/** Changes the schedules that the call's first argument names, and prints a message for each. */
+export async function changeSchedules(call: Call, editAt: (now: Date) => ScheduleEdit): Promise<void> {
+  const { args, isJson, output } = call;
+  await using fleet = await readFleet(call);
+  const { schedules, connection, now } = fleet;
+  const { message, patch } = editAt(now);
+  const targets = findTargets(schedules, args[0] ?? "");
+  const states = await Promise.all(
+    targets.map(({ agent, schedule }) => connection.store.update({ agent, schedule }, patch)),
+  );
+  if (isJson)
+    output.json(targets.map(({ agent, schedule }, index) => ({ agent, schedule, state: states[index] })));
+  else for (const target of targets) output.message(message(oneLine(nameOf(target))));
+}

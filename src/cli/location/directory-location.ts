@@ -1,0 +1,105 @@
+/** A state directory on this machine: one scheduler owns it, and other processes read its files. */
+import type { Clock } from "../../clock.js";
+import type { Logger } from "../../logger.js";
+import { readOwner } from "../../state/file/lock/state-owner.js";
+import { FileStore } from "../../state/file/file-store.js";
+import { JobFiles } from "../../state/file/jobs/job-files.js";
+import type { ScheduleState } from "../../state/schedule-state.js";
+import type { DueSlots } from "../../state/store.js";
+import type { Finding } from "../doctor/finding.js";
+import { checkStateContent } from "../doctor/state-content.js";
+import { checkStateDirectory } from "../doctor/state-directory.js";
+import { shownPath } from "../format/shown-path.js";
+import type {
+  FleetStates,
+  StateConnection,
+  OpenState,
+  StateLocation,
+  ScheduleSet,
+  SchedulerProcess,
+  OpenOptions,
+  ConnectOptions,
+} from "./state-location.js";
+
+export class DirectoryLocation implements StateLocation {
+  readonly #stateDir: string;
+
+  /** An absolute path, which need not exist yet. */
+  constructor(stateDir: string) {
+    this.#stateDir = stateDir;
+  }
+
+  get name(): string {
+    return shownPath(this.#stateDir);
+  }
+
+  connect({ clock, logger }: ConnectOptions): Promise<StateConnection> {
+    return Promise.resolve(new DirectoryConnection(this.#stateDir, clock, logger));
+  }
+
+  open({ clock, logger, isManualOnly = false }: OpenOptions): Promise<OpenState> {
+    const Store = isManualOnly ? ManualOnlyStore : FileStore;
+    return Promise.resolve(new OpenDirectory(new Store({ stateDir: this.#stateDir, logger }), clock));
+  }
+
+  async check(clock: Clock): Promise<readonly Finding[]> {
+    const { findings, isUsable } = await checkStateDirectory(this.#stateDir);
+    return isUsable ? [...findings, ...(await checkStateContent(this.#stateDir, clock.now()))] : findings;
+  }
+}
+
+class OpenDirectory implements OpenState {
+  readonly store: FileStore;
+  readonly clock: Clock;
+
+  constructor(store: FileStore, clock: Clock) {
+    this.store = store;
+    this.clock = clock;
+  }
+
+  async states(agents?: readonly string[]): Promise<FleetStates> {
+    const states = new Map<string, ReadonlyMap<string, ScheduleState>>();
+    for (const agent of agents ?? Object.keys((await this.store.readFleet()).agents))
+      states.set(agent, await this.store.list(agent));
+    return states;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.store.close();
+  }
+}
+
+class DirectoryConnection extends OpenDirectory implements StateConnection {
+  readonly #stateDir: string;
+  readonly #files: JobFiles;
+
+  constructor(stateDir: string, clock: Clock, logger: Logger) {
+    super(new FileStore({ stateDir, clock, logger }), clock);
+    this.#stateDir = stateDir;
+    this.#files = new JobFiles(stateDir, logger);
+  }
+
+  /** The owner of the directory may run every schedule in it. */
+  async schedulers(): Promise<readonly SchedulerProcess[]> {
+    const owner = await readOwner(this.#stateDir, this.clock.now());
+    return owner === undefined ? [] : [{ name: undefined, ...owner }];
+  }
+
+  async orphans(): Promise<ScheduleSet> {
+    return { has: () => false };
+  }
+
+  output(jobId: string): Promise<Buffer | undefined> {
+    return this.#files.output(jobId);
+  }
+
+  isAbandoned(jobId: string): Promise<boolean> {
+    return this.#files.isAbandoned(jobId);
+  }
+}
+
+class ManualOnlyStore extends FileStore {
+  override async claimDue(): Promise<DueSlots> {
+    return { claims: [], skipped: [], nextDueAt: undefined };
+  }
+}
