@@ -49,6 +49,7 @@ async function passing<Result>(
   while (!race.isOver) {
     await vi.waitFor(() => expect(race.isOver || clock.sleeping >= sleepers()).toBe(true), {
       timeout: 20_000,
+      interval: 1,
     });
     await clock.advance(100);
   }
