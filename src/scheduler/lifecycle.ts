@@ -68,8 +68,9 @@ export class Lifecycle {
     });
   }
 
-  /** Resolves once the loop runs; `onRunning` is called right before its first pass. */
+  /** Resolves once the loop runs. The first pass comes after: its caller may pause a schedule before it runs. */
   async start(roster: Roster, onRunning: () => void): Promise<void> {
+    const stopCount = this.#stopCount;
     this.#status = "running";
     const starting = this.#start(roster, onRunning);
     this.#starting = starting;
@@ -79,6 +80,7 @@ export class Lifecycle {
       // A start that was called off may end after the next has begun.
       if (this.#starting === starting) this.#starting = undefined;
     }
+    if (this.#stopCount === stopCount) void this.#context.loop.run(this.#passes);
   }
 
   stop(options: StopOptions): Promise<void> {
@@ -108,7 +110,6 @@ export class Lifecycle {
     this.#jobs.completer.isOpen = true;
     this.#pass.open();
     onRunning();
-    void this.#context.loop.run(this.#passes);
   }
 
   /** Goes on with the store of a stop that has not ended, so that jobs that still run are known. */
