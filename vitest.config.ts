@@ -21,11 +21,12 @@ const PROCESSES = [
   "__tests__/state/file/{crash,damaged-files-kept,full-disk,permissions}.test.ts",
   "__tests__/state/file/lock/*.test.ts",
   "__tests__/state/file/yaml/hostile-sizes.test.ts",
-  "__tests__/work-sources/directory-damage.test.ts",
+  "__tests__/work-sources/directory/damage.test.ts",
 ];
 /** Tests that need a PostgreSQL server; many start processes too. */
 const POSTGRES = ["__tests__/**/postgres/**/*.test.ts", "__tests__/simulation/*postgres*.test.ts"];
 const SIMULATION = ["__tests__/simulation/*.test.ts"];
+const HANDLES = "__tests__/setup/open-handles.ts";
 const BUILT = "__tests__/setup/built.ts";
 const SERVER = "__tests__/state/postgres/server.ts";
 
@@ -49,10 +50,15 @@ const config: ViteUserConfig = defineConfig({
       project("fast", {
         include: ["__tests__/**/*.test.ts"],
         exclude: [...PROCESSES, ...POSTGRES, ...SIMULATION],
-        setupFiles: ["__tests__/setup/no-processes.ts"],
+        setupFiles: [HANDLES, "__tests__/setup/no-processes.ts"],
         isolate: false,
       }),
-      project("processes", { include: PROCESSES, exclude: POSTGRES, globalSetup: [BUILT] }),
+      project("processes", {
+        include: PROCESSES,
+        exclude: POSTGRES,
+        setupFiles: [HANDLES],
+        globalSetup: [BUILT],
+      }),
       project("postgres", { include: POSTGRES, globalSetup: [BUILT, SERVER] }),
       project("simulation", { include: SIMULATION, exclude: POSTGRES }),
     ],

@@ -1,8 +1,8 @@
-/** Tasks that take turns and tasks that share one: who overlaps with whom, and who waits for whom. */
+/** AsyncLock: which tasks overlap, and which wait. */
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { AsyncLock } from "../src/async-lock.js";
-import { watch, type Watched } from "./scheduler/fleet.js";
+import { watch, type Watched } from "./watched-promise.js";
 
 interface Scene {
   /** "+a" when the task began, "-a" when it was ended. */
@@ -38,8 +38,8 @@ function scene(): Scene {
   };
 }
 
-describe("tasks that take turns", () => {
-  it("begin one after the other, in the order in which they asked", async () => {
+describe("exclusive tasks of an AsyncLock", () => {
+  it("run one after the other, in the order of their calls", async () => {
     const { take, end, settle, seen } = scene();
     for (const name of ["a", "b", "c"]) take(name);
     await settle();
@@ -47,7 +47,7 @@ describe("tasks that take turns", () => {
     expect(seen).toEqual(["+a", "-a", "+b", "-b", "+c", "-c"]);
   });
 
-  it("go on after one that failed, of which only its own caller hears", async () => {
+  it("go on after a failed task, whose error only its own caller gets", async () => {
     const { take, end, settle, seen } = scene();
     const [a, b] = [take("a"), take("b")];
     await settle();
@@ -57,20 +57,20 @@ describe("tasks that take turns", () => {
     expect(seen).toEqual(["+a", "-a", "+b", "-b"]);
   });
 
-  it("answer what the task did", async () => {
+  it("resolve with the value of the task", async () => {
     expect(await new AsyncLock().take(async () => "done")).toBe("done");
   });
 });
 
-describe("tasks that share", () => {
-  it("overlap with each other, and begin in the order in which they asked", async () => {
+describe("shared tasks of an AsyncLock", () => {
+  it("overlap with each other, and begin in the order of their calls", async () => {
     const { share, settle, seen } = scene();
     for (const name of ["a", "b", "c"]) share(name);
     await settle();
     expect(seen).toEqual(["+a", "+b", "+c"]);
   });
 
-  it("wait for a turn that was asked for before, and begin together when it has ended", async () => {
+  it("wait for an earlier exclusive task, and begin together when it has ended", async () => {
     const { take, share, end, settle, seen } = scene();
     take("turn");
     for (const name of ["a", "b"]) share(name);
@@ -80,7 +80,7 @@ describe("tasks that share", () => {
     expect(seen).toEqual(["+turn", "-turn", "+a", "+b"]);
   });
 
-  it("wait for a turn that itself still waits for others that share", async () => {
+  it("wait for an earlier exclusive task that still waits for shared ones", async () => {
     const { take, share, end, settle, seen } = scene();
     share("a");
     take("turn");
@@ -92,7 +92,7 @@ describe("tasks that share", () => {
     expect(seen).toEqual(["+a", "-a", "+turn", "-turn", "+b"]);
   });
 
-  it("begin after a turn that failed", async () => {
+  it("begin after an exclusive task that failed", async () => {
     const { take, share, end, settle } = scene();
     take("turn");
     const shared = share("a");
@@ -102,7 +102,7 @@ describe("tasks that share", () => {
     expect(shared).toEqual({ state: "fulfilled" });
   });
 
-  it("harm none of the others when one fails, and only its own caller hears of it", async () => {
+  it("are not disturbed when one of them fails, whose error only its own caller gets", async () => {
     const { share, end, settle } = scene();
     const [a, b] = [share("a"), share("b")];
     await settle();
@@ -117,13 +117,13 @@ describe("tasks that share", () => {
     ]);
   });
 
-  it("answer what the task did", async () => {
+  it("resolve with the value of the task", async () => {
     expect(await new AsyncLock().share(async () => "done")).toBe("done");
   });
 });
 
-describe("a turn among tasks that share", () => {
-  it("waits for all that came before it, whichever of them ends last", async () => {
+describe("an exclusive task among shared ones of an AsyncLock", () => {
+  it("waits for all earlier shared tasks, whichever ends last", async () => {
     for (const order of [
       ["a", "b", "c"],
       ["c", "b", "a"],
@@ -137,7 +137,7 @@ describe("a turn among tasks that share", () => {
     }
   });
 
-  it("begins when those before it have failed", async () => {
+  it("begins when the earlier tasks have failed", async () => {
     const { take, share, end, settle, seen } = scene();
     for (const name of ["a", "b"]) share(name);
     const turn = take("turn");
@@ -148,7 +148,7 @@ describe("a turn among tasks that share", () => {
     expect(turn).toEqual({ state: "fulfilled" });
   });
 
-  it("waits for one that shares although the turn before that has ended", async () => {
+  it("waits for a shared task although the exclusive one before that has ended", async () => {
     const { take, share, end, settle, seen } = scene();
     take("first");
     share("a");
@@ -160,7 +160,7 @@ describe("a turn among tasks that share", () => {
     expect(seen.at(-1)).toBe("+second");
   });
 
-  it("waits for the turn before it, also while nothing shares", async () => {
+  it("waits for the exclusive task before it when there are no shared ones", async () => {
     const { take, share, end, settle, seen } = scene();
     share("a");
     await settle();
@@ -171,7 +171,7 @@ describe("a turn among tasks that share", () => {
     expect(seen).toEqual(["+a", "-a", "+first"]);
   });
 
-  it("waits for the turn before it, also while both wait for one that shares", async () => {
+  it("waits for the exclusive task before it while both wait for a shared one", async () => {
     const { take, share, end, settle, seen } = scene();
     share("a");
     take("first");
@@ -183,7 +183,7 @@ describe("a turn among tasks that share", () => {
     expect(seen.at(-1)).toBe("+second");
   });
 
-  it("overlaps with none of those that come after it", async () => {
+  it("does not overlap with later tasks", async () => {
     const { take, share, end, settle, seen } = scene();
     share("a");
     take("turn");
@@ -193,7 +193,7 @@ describe("a turn among tasks that share", () => {
     expect(seen).toEqual(["+a", "-a", "+turn"]);
   });
 
-  it("does not wait for what asked later", async () => {
+  it("does not wait for later tasks", async () => {
     const { take, share, end, settle, seen } = scene();
     take("turn");
     share("a");

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { wakeAfter } from "../src/clock.js";
+import { wakeAfter, withTimeout } from "../src/clock.js";
 import { type Clock, FakeClock, systemClock } from "../src/index.js";
 
 describe("systemClock", () => {
@@ -16,7 +16,7 @@ describe("systemClock", () => {
     expect(shown).toBeLessThanOrEqual(Date.now());
   });
 
-  it("never sleeps too short", async () => {
+  it("never ends a sleep early", async () => {
     for (const ms of [0, 1, 2.5, 7]) {
       const start = systemClock.monotonic();
       await systemClock.sleep(ms);
@@ -35,7 +35,7 @@ describe("systemClock", () => {
     expect(elapsedMs).toBeGreaterThanOrEqual(7);
   });
 
-  it("takes a time that has passed for none at all, without a warning", async () => {
+  it("treats a negative sleep as 0, without a warning", async () => {
     const warnings: Error[] = [];
     const listen = (warning: Error): number => warnings.push(warning);
     process.on("warning", listen);
@@ -45,7 +45,7 @@ describe("systemClock", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("lets other work go first, however short the sleep", async () => {
+  it("lets other work run during a sleep of 0 ms", async () => {
     let worked = false;
     setImmediate(() => (worked = true));
     await systemClock.sleep(1);
@@ -53,7 +53,7 @@ describe("systemClock", () => {
     expect(worked).toBe(true);
   });
 
-  it("sleeps beyond the longest timer there is", async () => {
+  it("sleeps longer than the longest timer of Node", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     const days = 60;
     let awake = false;
@@ -66,7 +66,7 @@ describe("systemClock", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("gives its timer back when aborted", async () => {
+  it("clears its timer when aborted", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     const controller = new AbortController();
     const sleeping = systemClock.sleep(1000, controller.signal);
@@ -85,7 +85,7 @@ describe.each<[string, () => Clock]>([
   ["systemClock", () => systemClock],
   ["FakeClock", () => new FakeClock()],
 ])("%s.sleep", (_, make) => {
-  it("rejects with the signal's reason when aborted, and at once when it was before", async () => {
+  it("rejects with the signal's reason when aborted before or during the sleep", async () => {
     const clock = make();
     const controller = new AbortController();
     const reason = new Error("enough");
@@ -95,7 +95,7 @@ describe.each<[string, () => Clock]>([
     await expect(clock.sleep(60_000, controller.signal)).rejects.toBe(reason);
   });
 
-  it("leaves no listener behind, woken or aborted", async () => {
+  it("leaves no listener on the signal, whether the sleep ended or was aborted", async () => {
     const clock = make();
     const controller = new AbortController();
     const woken = clock.sleep(1, controller.signal);
@@ -121,10 +121,10 @@ function plainClock(clock: Clock): Clock {
 }
 
 describe.each<[string, (clock: FakeClock) => Clock]>([
-  ["a clock that can", (clock) => clock],
-  ["a clock that is slept by", plainClock],
-])("waking by %s", (_, make) => {
-  it("comes after its time and not before, once", async () => {
+  ["a clock that has it", (clock) => clock],
+  ["a clock that has only sleep", plainClock],
+])("wakeAfter with %s", (_, make) => {
+  it("wakes once, after its time and not before", async () => {
     const clock = new FakeClock();
     const wakes: number[] = [];
     wakeAfter(make(clock), 5_000, () => wakes.push(clock.monotonic()));
@@ -134,7 +134,7 @@ describe.each<[string, (clock: FakeClock) => Clock]>([
     expect(wakes).toEqual([5_000]);
   });
 
-  it("does not come when it was called off, and leaves nothing behind", async () => {
+  it("does not wake when cancelled, and leaves no timer", async () => {
     const clock = new FakeClock();
     let wakes = 0;
     const callOff = wakeAfter(make(clock), 5_000, () => wakes++);
@@ -146,18 +146,18 @@ describe.each<[string, (clock: FakeClock) => Clock]>([
   });
 });
 
-describe("waking by systemClock", () => {
+describe("wakeAfter of systemClock", () => {
   afterEach(() => {
     vi.useRealTimers();
   });
 
-  it("never comes too early", async () => {
+  it("never wakes early", async () => {
     const start = systemClock.monotonic();
     await new Promise<void>((resolve) => wakeAfter(systemClock, 7, resolve));
     expect(systemClock.monotonic() - start).toBeGreaterThanOrEqual(7);
   });
 
-  it("gives its timer back when called off", () => {
+  it("clears its timer when cancelled", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     const callOff = wakeAfter(systemClock, 1000, () => {});
     expect(vi.getTimerCount()).toBe(1);
@@ -165,8 +165,37 @@ describe("waking by systemClock", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("throws for what is no number", () => {
+  it("throws for NaN", () => {
     expect(() => wakeAfter(systemClock, Number.NaN, () => {})).toThrow(RangeError);
+  });
+});
+
+describe("withTimeout", () => {
+  it.each([
+    ["resolves", async () => "done", { status: "fulfilled", value: "done" }],
+    ["rejects", () => Promise.reject(new Error("boom")), { status: "rejected", reason: new Error("boom") }],
+  ])("settles as a promise that %s in time, and leaves no timer", async (_, call, expected) => {
+    const clock = new FakeClock();
+    const [settled] = await Promise.allSettled([withTimeout(clock, 1_000, call(), () => "late")]);
+    expect(settled).toEqual(expected);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it("resolves with what onTimeout returns, and ignores a later rejection", async () => {
+    const clock = new FakeClock();
+    const slow = clock.sleep(2_000).then(() => Promise.reject(new Error("too late")));
+    const limited = withTimeout(clock, 1_000, slow, () => `late at ${clock.time()}`);
+    await clock.advance("3s");
+    expect(await limited).toBe("late at 00:00:01");
+  });
+
+  it("rejects with what onTimeout throws", async () => {
+    const clock = new FakeClock();
+    const limited = withTimeout(clock, 1_000, new Promise(() => {}), () => {
+      throw new Error("no reply");
+    });
+    const [settled] = await Promise.allSettled([limited, clock.advance("1s")]);
+    expect(settled).toEqual({ status: "rejected", reason: new Error("no reply") });
   });
 });
 
@@ -186,7 +215,7 @@ describe("FakeClock", () => {
     expect([clock.time(), clock.monotonic()]).toEqual(["01:00", 3_600_000]);
   });
 
-  it("wakes sleepers in the order of their times, each at its own, equal ones as they came", async () => {
+  it("wakes each sleeper at its own time, and equal times in the order of their calls", async () => {
     const clock = new FakeClock();
     const woken: string[] = [];
     for (const [name, duration] of [
@@ -202,7 +231,7 @@ describe("FakeClock", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it("lets a woken sleeper act, and sleep again, before time goes on", async () => {
+  it("lets a woken sleeper act and sleep again before it moves on", async () => {
     const clock = new FakeClock();
     const starts: string[] = [];
     const loop = (async () => {
@@ -216,7 +245,7 @@ describe("FakeClock", () => {
     expect(starts).toEqual(["00:00", "00:10", "00:20"]);
   });
 
-  it("wakes nobody who sleeps longer", async () => {
+  it("does not wake a sleeper whose time has not come", async () => {
     const clock = new FakeClock();
     let awake = false;
     void clock.sleep("10m").then(() => (awake = true));
@@ -224,7 +253,7 @@ describe("FakeClock", () => {
     expect([awake, clock.sleeping]).toEqual([false, 1]);
   });
 
-  it("ends a sleep of 0 ms at the next move, even by nothing", async () => {
+  it("ends a sleep of 0 ms at the next move, even advance(0)", async () => {
     const clock = new FakeClock();
     let awake = false;
     void clock.sleep(0).then(() => (awake = true));
@@ -232,7 +261,7 @@ describe("FakeClock", () => {
     expect(awake).toBe(true);
   });
 
-  it("lets work that has yet to reach its sleep get there first", async () => {
+  it("lets work that is about to sleep reach its sleep first", async () => {
     const clock = new FakeClock();
     const woken: string[] = [];
     void (async () => {
@@ -244,7 +273,7 @@ describe("FakeClock", () => {
     expect(woken).toEqual(["00:01"]);
   });
 
-  it("lets woken work take a turn of the event loop before time goes on", async () => {
+  it("lets woken work take a turn of the event loop before it moves on", async () => {
     const clock = new FakeClock();
     const woken: string[] = [];
     void (async () => {
@@ -257,7 +286,7 @@ describe("FakeClock", () => {
     expect(woken).toEqual(["00:01"]);
   });
 
-  it("takes a time that has passed for none at all: no sleep turns time back", async () => {
+  it("treats a negative sleep as 0: no sleep turns time back", async () => {
     const clock = new FakeClock("2026-03-01T00:00:00Z");
     await clock.advance("1m");
     let wokenAt = "";
@@ -266,7 +295,7 @@ describe("FakeClock", () => {
     expect([wokenAt, clock.sleeping]).toEqual(["00:01", 0]);
   });
 
-  it("jumps on the wall in both directions without time passing or anybody waking", async () => {
+  it("jumps the wall clock in both directions without time passing or a sleeper waking", async () => {
     const clock = new FakeClock("2026-03-01T12:00:00Z");
     let awake = false;
     void clock.sleep("1h").then(() => (awake = true));
@@ -281,7 +310,7 @@ describe("FakeClock", () => {
     expect([awake, clock.now()]).toEqual([true, new Date("2016-03-01T01:00:00Z")]);
   });
 
-  it("is not thrown off by a jump while it is being advanced", async () => {
+  it("handles a jump while it is being advanced", async () => {
     const clock = new FakeClock("2026-03-01T12:00:00Z");
     void clock.sleep("10m").then(() => clock.jump("-1h"));
     await clock.advance("30m");
@@ -298,7 +327,7 @@ describe("FakeClock", () => {
     expect(new FakeClock(`2026-03-01T${time}Z`).time()).toBe(shown);
   });
 
-  it("refuses what is no time, with words that help", async () => {
+  it("refuses a value that is not a time, and says what it expects", async () => {
     const clock = new FakeClock();
     expect(() => new FakeClock("tomorrow")).toThrow(
       'Not a time: "tomorrow". Expected a Date, an ISO time or milliseconds.',
@@ -307,24 +336,24 @@ describe("FakeClock", () => {
       'Not a duration: "5x". Expected milliseconds or text such as "5m".',
     );
     await expect(clock.advance("-5m")).rejects.toThrow(
-      'Cannot advance by "-5m": time passes forward, jump() sets it back.',
+      'Cannot advance by "-5m": time only moves forward, use jump() to set it back.',
     );
     await expect(clock.advance(Infinity)).rejects.toThrow(RangeError);
     await expect(clock.sleep("5x")).rejects.toThrow(RangeError);
   });
 
-  it("refuses to be advanced twice at once", async () => {
+  it("refuses a second advance while one is running", async () => {
     const clock = new FakeClock();
     const first = clock.advance("1m");
     await expect(clock.advance("1m")).rejects.toThrow(
-      "The clock is being advanced already: await that first.",
+      "The clock is already being advanced: await that call first.",
     );
     await first;
     await clock.advance("1m");
     expect(clock.time()).toBe("00:02");
   });
 
-  it("tells of a loop of empty sleeps instead of hanging", async () => {
+  it("throws for an endless loop of 0 ms sleeps instead of hanging", async () => {
     const clock = new FakeClock("2026-03-01T00:00:00Z");
     const controller = new AbortController();
     const loop = (async () => {

@@ -1,4 +1,4 @@
-/** Which word is taken for another that was mistyped. */
+/** Suggestions for mistyped words. */
 import { describe, expect, it } from "vitest";
 import { closest } from "../src/closest.js";
 
@@ -12,11 +12,11 @@ describe("a mistyped word", () => {
     ["two letters swapped", "tpye", "type"],
     ["other capitals", "maxConcurrent", "max_concurrent"],
     ["other dashes", "min-interval", "min_interval"],
-  ])("with %s, %s, stands for %s", (_, word, meant) => {
+  ])("with %s, %s, gets the suggestion %s", (_, word, meant) => {
     expect(closest(word, KNOWN)).toBe(meant);
   });
 
-  it.each(["colour", "x", "", "__", "typo".repeat(40)])("such as %j stands for none", (word) => {
+  it.each(["colour", "x", "", "__", "typo".repeat(40)])("such as %j gets no suggestion", (word) => {
     expect(closest(word, KNOWN)).toBeUndefined();
   });
 });

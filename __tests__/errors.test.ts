@@ -1,18 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { messageOf } from "../src/errors.js";
 
-describe("what an error says", () => {
+describe("messageOf an error", () => {
   it.each([
     ["its message", new Error("disk full"), "disk full"],
     ["a text that was thrown", "disk full", "disk full"],
-    ["that there was nothing", null, "null"],
-    ["a message that is none", Object.assign(new Error("x"), { message: 5 }), "5"],
-    ["what it can of an object without a prototype", Object.create(null), "an error that cannot be shown"],
+    ["the text of null", null, "null"],
+    ["a message that is not text", Object.assign(new Error("x"), { message: 5 }), "5"],
+    ["a fixed text for an object without a prototype", Object.create(null), "an error that cannot be shown"],
   ])("is %s", (_, error, message) => {
     expect(messageOf(error)).toBe(message);
   });
 
-  it("is something, also when reading it throws", () => {
+  it("is a text even when reading the error throws", () => {
     const trap = Object.defineProperty(new Error("x"), "message", {
       get() {
         throw new Error("trap");

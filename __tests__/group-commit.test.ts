@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { GroupCommit, type GroupCommitOptions } from "../src/group-commit.js";
-import { watch, type Watched } from "./scheduler/fleet.js";
+import { watch, type Watched } from "./watched-promise.js";
 
 interface Scene {
   readonly commit: GroupCommit<string>;
@@ -62,14 +62,14 @@ const written = (added: readonly Watched[]): string =>
   added.map(({ state }) => (state === "fulfilled" ? "y" : "n")).join("");
 
 describe("a group commit", () => {
-  it("writes together what is added in one go, however much", async () => {
+  it("writes all changes that are added in one turn in a single batch", async () => {
     const { add, writes } = scene();
     const changes = Array.from({ length: 10_000 }, (_, i) => `${i}`);
     await add(...changes);
     expect(writes).toEqual([changes.join(" ")]);
   });
 
-  it("writes together, and after the one under way, all that is added meanwhile", async () => {
+  it("writes what is added during a write in one batch after it", async () => {
     const { add, end, writes } = scene();
     await add("a");
     for (const change of ["b", "c", "d"]) await add(change);
@@ -78,7 +78,7 @@ describe("a group commit", () => {
     expect(writes).toEqual(["a", "b c d"]);
   });
 
-  it("has one write under way at a time", async () => {
+  it("has one write running at a time", async () => {
     const { add, end, endAll, most } = scene();
     await add("a");
     await add("b");
@@ -88,7 +88,7 @@ describe("a group commit", () => {
     expect(most()).toBe(1);
   });
 
-  it("begins a write at once when the one before has ended", async () => {
+  it("begins the next write as soon as the one before has ended", async () => {
     const { add, end, writes } = scene();
     await add("a");
     await end("a");
@@ -96,7 +96,7 @@ describe("a group commit", () => {
     expect(writes).toEqual(["a", "b"]);
   });
 
-  it("resolves for who added a change when its write has ended, and not before", async () => {
+  it("resolves an add when its write has ended, and not before", async () => {
     const { add, end } = scene();
     const [a] = await add("a");
     const [b] = await add("b");
@@ -107,7 +107,7 @@ describe("a group commit", () => {
     expect(b?.state).toBe("fulfilled");
   });
 
-  it("rejects for all whose change was in a write that failed, and writes what comes after", async () => {
+  it("rejects all adds of a failed write, and writes later changes", async () => {
     const { add, end } = scene();
     const failed = await add("a", "b");
     const [next] = await add("c");
@@ -124,7 +124,7 @@ describe("a group commit", () => {
     await expect(scene().commit.settled()).resolves.toBeUndefined();
   });
 
-  it("is settled when the last that was added has been written", async () => {
+  it("is settled when the last added change has been written", async () => {
     const { commit, add, end } = scene();
     await add("a");
     await add("b");
@@ -135,7 +135,7 @@ describe("a group commit", () => {
     expect(settled).toEqual({ state: "fulfilled" });
   });
 
-  it("is settled when what was added could not be written", async () => {
+  it("is settled when the write of the added change has failed", async () => {
     const { commit, add, end } = scene();
     await add("a");
     const settled = watch(commit.settled());
@@ -144,8 +144,8 @@ describe("a group commit", () => {
   });
 });
 
-describe("a group commit of bounded writes", () => {
-  it("begins another batch with the change that one more would be too many", async () => {
+describe("a group commit with a size limit", () => {
+  it("begins a new batch with the change that would exceed the limit", async () => {
     const { add, endAll, writes, most } = scene({ most: 3 });
     const added = await add("a", "b", "c", "d", "e", "f", "g");
     await endAll();
@@ -154,7 +154,7 @@ describe("a group commit of bounded writes", () => {
     expect(written(added)).toBe("yyyyyyy");
   });
 
-  it("adds what comes while a write waits to the batch that is open, until it is full", async () => {
+  it("adds changes to the open batch while its write waits, until the batch is full", async () => {
     const { add, end, endAll, writes } = scene({ most: 3 });
     await add("a");
     for (const change of ["b", "c", "d", "e"]) await add(change);
@@ -165,14 +165,14 @@ describe("a group commit of bounded writes", () => {
     expect(writes).toEqual(["a", "b c d", "e f"]);
   });
 
-  it("counts a change for as much as it is said to be", async () => {
+  it("counts each change by sizeOf", async () => {
     const { add, endAll, writes } = scene({ most: 3, sizeOf: ({ length }) => length });
     await add("aa", "b", "cc", "dd", "e");
     await endAll();
     expect(writes).toEqual(["aa b", "cc", "dd e"]);
   });
 
-  it("writes a change that is larger than a write may be alone, and others before and after it", async () => {
+  it("writes a change beyond the limit alone, between the changes before and after it", async () => {
     const { add, endAll, writes } = scene({ most: 3, sizeOf: ({ length }) => length });
     const added = await add("a", "large", "b", "c");
     await endAll();
@@ -180,13 +180,13 @@ describe("a group commit of bounded writes", () => {
     expect(written(added)).toBe("yyyy");
   });
 
-  it("writes a change that is larger than a write may be although nothing else is there", async () => {
+  it("writes a change beyond the limit when there is no other", async () => {
     const { add, writes } = scene({ most: 3, sizeOf: ({ length }) => length });
     await add("large");
     expect(writes).toEqual(["large"]);
   });
 
-  it("rejects only for those whose batch could not be written", async () => {
+  it("rejects only the adds of the batch that failed", async () => {
     const { add, end } = scene({ most: 2 });
     const added = await add("a", "b", "c", "d", "e");
     await end("a b");
@@ -201,7 +201,7 @@ describe("a group commit of bounded writes", () => {
     ]);
   });
 
-  it("is settled when all of its batches have been written", async () => {
+  it("is settled when all batches have been written", async () => {
     const { commit, add, end } = scene({ most: 1 });
     await add("a", "b", "c");
     const settled = watch(commit.settled());
@@ -213,14 +213,14 @@ describe("a group commit of bounded writes", () => {
 });
 
 describe("a group commit with several writes at once", () => {
-  it("writes what is added during a write beside it", async () => {
+  it("writes what is added during a write in parallel", async () => {
     const { add, underWay } = scene({ atOnce: 2 });
     await add("a");
     await add("b");
     expect(underWay()).toEqual(["a", "b"]);
   });
 
-  it("has never more of them under way than it may, and writes everything", async () => {
+  it("never exceeds the number of parallel writes, and writes everything", async () => {
     const { add, endAll, writes, most } = scene({ atOnce: 3, most: 1 });
     const added = await add("a", "b", "c", "d", "e", "f", "g", "h");
     await endAll();
@@ -229,7 +229,7 @@ describe("a group commit with several writes at once", () => {
     expect(written(added)).toBe("yyyyyyyy");
   });
 
-  it("adds what comes while all are under way to the batch that waits, until it is full", async () => {
+  it("adds changes to the waiting batch while all writes are running, until the batch is full", async () => {
     const { add, end, underWay } = scene({ atOnce: 2, most: 2 });
     await add("a");
     await add("b");
@@ -241,14 +241,14 @@ describe("a group commit with several writes at once", () => {
     expect(underWay()).toEqual(["c d", "e"]);
   });
 
-  it("begins one that waits although another is still under way", async () => {
+  it("begins a waiting write when any running one has ended", async () => {
     const { add, end, underWay } = scene({ atOnce: 2, most: 1 });
     await add("a", "b", "c");
     await end("a");
     expect(underWay()).toEqual(["b", "c"]);
   });
 
-  it("resolves for who added a change when its own write has ended, whatever of the others", async () => {
+  it("resolves an add when its own write has ended, regardless of other writes", async () => {
     const { add, end } = scene({ atOnce: 2, most: 1 });
     const added = await add("a", "b");
     await end("b");
@@ -257,7 +257,7 @@ describe("a group commit with several writes at once", () => {
     expect(written(added)).toBe("yy");
   });
 
-  it("rejects only for those in a write that failed: the others go on, also what followed it", async () => {
+  it("rejects only the adds of a failed write: other and later writes go on", async () => {
     const { add, end } = scene({ atOnce: 2, most: 1 });
     const added = await add("a", "b", "c", "d");
     await end("a", new Error("disk full"));
@@ -285,7 +285,7 @@ describe("a group commit with several writes at once", () => {
     },
   );
 
-  it("is settled when one of them could not be written and the others could", async () => {
+  it("is settled when one write has failed and the other ones have succeeded", async () => {
     const { commit, add, end } = scene({ atOnce: 2, most: 1 });
     await add("a", "b");
     const settled = watch(commit.settled());
@@ -295,7 +295,7 @@ describe("a group commit with several writes at once", () => {
     expect(settled).toEqual({ state: "fulfilled" });
   });
 
-  it("begins the next in the place of whichever has ended first", async () => {
+  it("begins the next write when the first running one has ended", async () => {
     const { add, end, underWay } = scene({ atOnce: 2, most: 1 });
     await add("a", "b");
     await end("b");
@@ -303,7 +303,7 @@ describe("a group commit with several writes at once", () => {
     expect(underWay()).toEqual(["a", "c"]);
   });
 
-  it("counts sizes in each of its batches", async () => {
+  it("counts sizes in each batch", async () => {
     const { add, endAll, writes, most } = scene({ atOnce: 2, most: 3, sizeOf: ({ length }) => length });
     await add("aa", "b", "large", "cc", "d", "e");
     await endAll();

@@ -5,14 +5,14 @@ import { isIsoTime, isoText, isoTimeMs, normalTime, plainTimeDigits } from "../s
 const DAY_MS = 86_400_000;
 
 describe("an ISO time", () => {
-  it("is what toISOString writes, on every day of leap years and others", () => {
+  it("accepts what toISOString writes on every day of leap years and common years", () => {
     for (let ms = Date.UTC(1999, 11, 1); ms < Date.UTC(2005, 0, 1); ms += DAY_MS - 1_234_567) {
       const text = new Date(ms).toISOString();
       expect([text, isIsoTime(text), isoTimeMs(text)]).toEqual([text, true, ms]);
     }
   });
 
-  it("is read as the same moment however often it is asked for, and nothing else is one", () => {
+  it("is read as the same moment each time, and other texts are refused", () => {
     const texts = ["2026-03-01T00:00:00.000Z", "", "2026-03-02T00:00:00.000Z", "1970-01-01T00:00:00.000Z"];
     const expected = texts.map((text) => (text === "" ? undefined : Date.parse(text)));
     for (let round = 0; round < 3; round++) {
@@ -21,7 +21,7 @@ describe("an ISO time", () => {
     }
   });
 
-  it("names a moment that exists, in digits of their place", () => {
+  it("is accepted only for a day and time that exist", () => {
     const two = fc.nat({ max: 99 }).map((number) => String(number).padStart(2, "0"));
     const time = fc
       .tuple(fc.constantFrom("1900", "2000", "2023", "2024"), two, two, two, two, two)
@@ -68,8 +68,8 @@ describe("an ISO time", () => {
   );
 });
 
-describe("a time that is written", () => {
-  it("is as toISOString writes it, whatever was written before it", () => {
+describe("isoText", () => {
+  it("writes as toISOString does, whatever it wrote before", () => {
     const near = fc.integer({ min: -2, max: 2 });
     const any = fc.date({ noInvalidDate: true }).map((at) => at.getTime());
     fc.assert(
@@ -80,7 +80,7 @@ describe("a time that is written", () => {
     );
   });
 
-  it("is refused when it is none", () => {
+  it("throws for an invalid Date", () => {
     expect(() => isoText(new Date(Number.NaN))).toThrow(RangeError);
   });
 
@@ -90,19 +90,19 @@ describe("a time that is written", () => {
     ["2024-02-29T09:00Z", "2024-02-29T09:00:00.000Z"],
     ["2026-02-30T09:00:00.000Z", undefined],
     [5, undefined],
-  ])("is the same for %j as for %s", (text, normal) => {
+  ])("is what normalTime makes of %j: %s", (text, normal) => {
     expect(normalTime(text)).toBe(normal);
   });
 });
 
-describe("the digits of a time that was written", () => {
-  it("are its milliseconds, also of times that are whole days apart and asked for in turns", () => {
+describe("plainTimeDigits", () => {
+  it("returns the milliseconds of times that are whole days apart, read in turn", () => {
     const times = [0, 1, 7, 31, 365].map((days) => Date.UTC(2026, 2, 1, 9) + days * 86_400_000);
     for (let round = 0; round < 3; round++)
       expect(times.map((ms) => plainTimeDigits(isoText(new Date(ms))))).toEqual(times.map(String));
   });
 
-  it("are none for another notation, and for what is no time", () => {
+  it("returns undefined for a different notation and for other text", () => {
     expect(["2026-03-01T09:00Z", "2026-02-30T09:00:00.000Z", "", undefined].map(plainTimeDigits)).toEqual(
       Array.from({ length: 4 }),
     );

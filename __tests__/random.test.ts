@@ -3,7 +3,7 @@ import { seededRandom, systemRandom } from "../src/index.js";
 import { randomToken } from "../src/random.js";
 
 describe("seededRandom", () => {
-  it("repeats itself for the same seed and not for another", () => {
+  it("repeats itself for the same seed and differs for a different one", () => {
     const draw = (seed: number): number[] => Array.from({ length: 20 }, seededRandom(seed));
     expect(draw(42)).toEqual(draw(42));
     expect(draw(42)).not.toEqual(draw(43));
@@ -30,7 +30,7 @@ describe("systemRandom", () => {
 });
 
 describe("randomToken", () => {
-  it("never says the same twice, nor a part of what it said", () => {
+  it("never repeats a token or a part of one", () => {
     const tokens = Array.from({ length: 2_000 }, randomToken);
     for (const token of tokens) expect(token).toMatch(/^[0-9a-f]{24}$/);
     const halves = tokens.flatMap((token) => [token.slice(0, 12), token.slice(12)]);

@@ -7,8 +7,8 @@ import { Session } from "node:inspector/promises";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FileStore, Scheduler } from "rota";
-import { PostgresStore } from "rota/postgres";
+import { FileStore, Scheduler } from "../dist/index.js";
+import { PostgresStore } from "../dist/state/postgres/index.js";
 import { printMachine } from "./measure.js";
 import { startServer } from "./postgres/server.js";
 

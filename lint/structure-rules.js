@@ -43,37 +43,3 @@ export const PURE = {
 export const MOST_FILES = 18;
 /** One file per command. */
 export const LARGE_FOLDERS = ["src/cli/commands"];
-
-/** What still breaks the rules. Remove an entry with its violation: an entry without one is an error too. */
-export const KNOWN = {
-  imports: [
-    "src/scheduler/planning/planner.ts -> src/scheduler/control/schedule-check.ts",
-    "src/state/claim-rules.ts -> src/state/file/yaml/state-text.ts",
-    "src/state/fleet-state.ts -> src/state/file/yaml/check-value.ts",
-    "src/state/fleet-state.ts -> src/state/file/yaml/state-document.ts",
-    "src/state/fleet-state.ts -> src/state/file/state-file.ts",
-    "src/state/job-log/job-recovery.ts -> src/state/file/lock/process-identity.ts",
-    "src/state/new-claims.ts -> src/state/owner/book-entry.ts",
-    "src/state/new-claims.ts -> src/state/owner/leases.ts",
-    "src/state/owner/operations.ts -> src/state/file/yaml/state-text.ts",
-    "src/state/state-functions.ts -> src/state/file/file-store.ts",
-    "src/state/validate-state.ts -> src/state/file/yaml/check-value.ts",
-    "src/state/whole-state.ts -> src/state/file/yaml/state-text.ts",
-  ],
-  folders: ["src/cli", "src/config"],
-  types: [
-    "Agent",
-    "ClaimAnswer",
-    "ClaimQuestion",
-    "EndedJob",
-    "HttpRequest",
-    "Issue",
-    "JobFiles",
-    "Located",
-    "News",
-    "Place",
-    "RunningJob",
-    "ScheduleStatus",
-    "SourceOptions",
-  ],
-};

@@ -20,14 +20,12 @@ export function structureProblems(files, rules = RULES) {
   const modules = Object.entries(files)
     .filter(([path]) => /\.tsx?$/.test(path))
     .map(([path, text]) => readModule(path, text));
-  const found = [
+  const problems = [
     ...importProblems(modules, rules),
     ...folderProblems(Object.keys(files), rules),
     ...typeProblems(modules),
   ];
-  return [...found.filter((problem) => !isKnown(problem, rules)), ...staleEntries(found, rules)].map(
-    ({ at, message }) => `${at}: ${message}`,
-  );
+  return problems.map(({ at, message }) => `${at}: ${message}`);
 }
 
 /** What a file imports, with the lines of it, and the types it exports. */
@@ -71,9 +69,7 @@ function importProblems(modules, rules) {
   return modules.flatMap(({ path, imports }) =>
     imports.flatMap(({ to, line, isType }) => {
       const message = refusal({ path, to, isType }, rules);
-      return message === undefined
-        ? []
-        : [{ kind: "imports", key: `${path} -> ${to}`, at: `${path}:${line}`, message }];
+      return message === undefined ? [] : [{ at: `${path}:${line}`, message }];
     }),
   );
 }
@@ -142,8 +138,6 @@ function folderProblems(paths, { MOST_FILES, LARGE_FOLDERS }) {
   return [...counts]
     .filter(([folder, count]) => count > MOST_FILES && !LARGE_FOLDERS.includes(folder))
     .map(([folder, count]) => ({
-      kind: "folders",
-      key: folder,
       at: folder,
       message: `has ${count} files, and ${MOST_FILES} is the most. Group files of one concern into a folder, or merge small files into the one that imports them.`,
     }));
@@ -163,23 +157,8 @@ function typeProblems(modules) {
     .map(([name, known]) => {
       const [at, ...others] = known.values();
       const message = `exports a type named ${name}, and so does ${others.join(", ")}. Rename one after what sets it apart, or share one declaration.`;
-      return { kind: "types", key: name, at, message };
+      return { at, message };
     });
-}
-
-function isKnown({ kind, key }, { KNOWN }) {
-  return KNOWN[kind].includes(key);
-}
-
-function staleEntries(found, { KNOWN }) {
-  return Object.entries(KNOWN).flatMap(([kind, keys]) =>
-    keys
-      .filter((key) => !found.some((problem) => problem.kind === kind && problem.key === key))
-      .map((key) => ({
-        at: "lint/structure-rules.js",
-        message: `KNOWN.${kind} lists ${JSON.stringify(key)}, which breaks no rule. Remove the entry.`,
-      })),
-  );
 }
 
 /** All files below src/, by paths as the rules write them. */

@@ -1,4 +1,4 @@
-/** A map that forgets its oldest entry when full, for what is cheap to keep and cheap enough to compute again. */
+/** A map that drops its oldest entry when it is full, for values that can be computed again. */
 
 export class BoundedCache<Key, Value> {
   readonly #entries = new Map<Key, Value>();

@@ -2,7 +2,7 @@
  * The Clock port, and the only module that reads real time or sets a timer.
  * `systemClock` is the machine's time; `FakeClock` is time that moves only when a test moves it.
  */
-import { durationMs } from "./duration.js";
+import { type Duration, durationMs } from "./duration.js";
 import { quote } from "./errors.js";
 
 export interface Clock {
@@ -13,27 +13,45 @@ export interface Clock {
   /** Resolves after `ms` on the monotonic clock, never early; rejects with the signal's reason when aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /**
-   * As `sleep`, for who sleeps all day: calls `wake`, unless it is called off by what this returns. No signal has to be
-   * listened to for each sleep. A clock that does not have it is slept by.
+   * Calls `wake` after `ms`, unless the returned function cancels that. Cheaper than `sleep` for loops: it needs no
+   * signal and no promise. Optional: without it, callers use `sleep`.
    */
   wakeAfter?(ms: number, wake: () => void): () => void;
 }
 
-/** Calls `wake` after `ms` on any clock; answers how to call that off. */
+/** Calls `wake` after `ms` on any clock. Returns a function that cancels it. */
 export function wakeAfter(clock: Clock, ms: number, wake: () => void): () => void {
   if (clock.wakeAfter !== undefined) return clock.wakeAfter(ms, wake);
-  const calledOff = new AbortController();
+  const cancelled = new AbortController();
   const asleep = async (): Promise<void> => {
     try {
-      await clock.sleep(ms, calledOff.signal);
+      await clock.sleep(ms, cancelled.signal);
     } catch (error) {
-      if (calledOff.signal.aborted) return;
+      if (cancelled.signal.aborted) return;
       throw error;
     }
     wake();
   };
   void asleep();
-  return () => calledOff.abort();
+  return () => cancelled.abort();
+}
+
+/** Settles as `promise` does, or as `onTimeout` when that takes longer than `ms`; what `promise` does later is ignored. */
+export async function withTimeout<Value, Late>(
+  clock: Clock,
+  ms: number,
+  promise: PromiseLike<Value>,
+  onTimeout: () => Late,
+): Promise<Value | Late> {
+  let cancelTimer: (() => void) | undefined;
+  const timeUp = new Promise<void>((resolve) => {
+    cancelTimer = wakeAfter(clock, ms, resolve);
+  });
+  try {
+    return await Promise.race([promise, timeUp.then(onTimeout)]);
+  } finally {
+    cancelTimer?.();
+  }
 }
 
 /** A longer delay makes `setTimeout` fire at once. */
@@ -41,7 +59,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = realClock({ keepsProcess: true });
 
-/** The machine's time too, but a process ends although somebody sleeps by it. */
+/** The machine's time, with timers that do not keep the process alive. */
 export const unrefClock: Clock = realClock({ keepsProcess: false });
 
 function realClock({ keepsProcess }: { readonly keepsProcess: boolean }): Clock {
@@ -49,7 +67,7 @@ function realClock({ keepsProcess }: { readonly keepsProcess: boolean }): Clock 
     requireNumber(ms);
     const wakeAt = performance.now() + ms;
     let timer: NodeJS.Timeout | undefined;
-    // Timers fire up to a millisecond early and reach only 2^31 ms, so each one re-checks what is left.
+    // Timers fire up to a millisecond early and reach only 2^31 ms, so each one checks what is left.
     const rest = (leftMs: number): void => {
       timer = setTimeout(check, Math.min(Math.max(Math.ceil(leftMs), 0), LONGEST_TIMER_MS));
       if (!keepsProcess) timer.unref();
@@ -74,15 +92,15 @@ function requireNumber(ms: number): void {
   if (Number.isNaN(ms)) throw new RangeError("A sleep needs a number of milliseconds, got NaN.");
 }
 
-/** What abortable sleeps share: `begin` arranges the waking and returns how to call it off. */
+/** A sleep that a signal can abort: `begin` sets the timer and returns how to cancel it. */
 function abortable(signal: AbortSignal | undefined, begin: (wake: () => void) => () => void): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const abort = (): void => {
-      callOff();
+      cancel();
       reject(signal?.reason);
     };
-    const callOff = begin(() => {
+    const cancel = begin(() => {
       signal?.removeEventListener("abort", abort);
       resolve();
     });
@@ -90,8 +108,6 @@ function abortable(signal: AbortSignal | undefined, begin: (wake: () => void) =>
   });
 }
 
-/** Milliseconds, or text such as `"31m"`; a leading minus is for jumps only. */
-export type Duration = number | string;
 /** A `Date`, an ISO time, or milliseconds since 1970. */
 export type Instant = Date | string | number;
 
@@ -100,15 +116,15 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** So many sleepers woken without time passing means that something sleeps for 0 ms in a loop. */
+/** So many wakes without time passing mean a loop of 0 ms sleeps. */
 const WAKES_WITHOUT_PROGRESS = 100_000;
 
-/** A clock for tests: it stands still until moved, and wakes sleepers in the order of their times. */
+/** A clock for tests: it stands still until moved, and wakes sleepers in the order of their times. Text may have a leading minus in `jump`. */
 export class FakeClock implements Clock {
   #wallMs: number;
   #monotonicMs = 0;
   #moving = false;
-  /** In the order they went to sleep, which breaks ties between equal times. */
+  /** In the order of their calls, which decides between equal times. */
   readonly #sleepers = new Set<Sleeper>();
 
   constructor(startsAt: Instant = "2026-01-01T00:00:00Z") {
@@ -123,7 +139,7 @@ export class FakeClock implements Clock {
     return this.#monotonicMs;
   }
 
-  /** The UTC time of day as short as it can be said: `"00:15"`, `"00:15:05"`, `"00:15:05.250"`. */
+  /** The UTC time of day in its shortest form: `"00:15"`, `"00:15:05"`, `"00:15:05.250"`. */
   time(): string {
     return this.now()
       .toISOString()
@@ -131,7 +147,7 @@ export class FakeClock implements Clock {
       .replace(/(:00)?\.000$/, "");
   }
 
-  /** How many sleeps are under way. */
+  /** How many sleeps have not ended. */
   get sleeping(): number {
     return this.#sleepers.size;
   }
@@ -153,9 +169,11 @@ export class FakeClock implements Clock {
   async advance(duration: Duration): Promise<void> {
     const ms = signedMs(duration);
     if (!(ms >= 0 && ms < Infinity)) {
-      throw new RangeError(`Cannot advance by ${quote(duration)}: time passes forward, jump() sets it back.`);
+      throw new RangeError(
+        `Cannot advance by ${quote(duration)}: time only moves forward, use jump() to set it back.`,
+      );
     }
-    if (this.#moving) throw new Error("The clock is being advanced already: await that first.");
+    if (this.#moving) throw new Error("The clock is already being advanced: await that call first.");
     this.#moving = true;
     try {
       await this.#moveTo(this.#monotonicMs + ms);
@@ -164,7 +182,7 @@ export class FakeClock implements Clock {
     }
   }
 
-  /** Advances by as much as the wall clock is short of `at`. */
+  /** Advances until the wall clock shows `at`. */
   async advanceTo(at: Instant): Promise<void> {
     await this.advance(instantMs(at) - this.#wallMs);
   }
@@ -207,14 +225,14 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Resolves when the event loop has come round: what waits to be sent is sent by then. No clock has anything to do with it. */
+/** Resolves after one turn of the event loop, when pending I/O has been sent. Independent of any clock. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
 }
 
-/** Lets what was woken act: every promise that can settle does, through a few turns of the event loop. */
+/** Lets woken code act: waits a few turns of the event loop, until every promise that can settle has. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await nextTurn();
 }

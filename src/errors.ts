@@ -1,7 +1,4 @@
-/**
- * The base of every error Rota throws, and how a value is shown in a message.
- * Each layer adds its own classes and closes its own set of codes.
- */
+/** The base class of every error that Rota throws, and how messages show a value. Each layer adds classes and codes. */
 
 export interface RotaErrorOptions<Code extends string = string> {
   readonly code: Code;
@@ -21,7 +18,7 @@ RotaError.prototype.name = "RotaError"; // not a field: `stack` is written befor
 
 const LONGEST_MESSAGE = 4_000;
 
-/** What an error says, whatever it was that was thrown. Does not throw, and is cut when long. */
+/** The message of any thrown value, cut when it is long. Never throws. */
 export function messageOf(error: unknown): string {
   const message = textOf(error);
   return message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)}…` : message;
@@ -38,7 +35,7 @@ function textOf(error: unknown): string {
 
 const SHOWN_CHARACTERS = 80;
 
-/** A value as a message may carry it: text quoted, control characters escaped, cut when long; objects only named. */
+/** A value for a message: text quoted, escaped and cut when long; objects only named. */
 export function quote(value: unknown): string {
   if (Array.isArray(value)) return "an array";
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "an invalid Date" : value.toISOString();

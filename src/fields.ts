@@ -1,4 +1,4 @@
-/** A map of keys and values from outside, of which nothing else is known yet. */
+/** A map from outside whose values are not checked yet. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**

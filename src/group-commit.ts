@@ -1,11 +1,11 @@
-/** Group commit: whatever is added while one write is under way goes into the next, together. */
+/** Group commit: changes that are added during a write go into the next write together. */
 
 export interface GroupCommitOptions<Change> {
-  /** How many writes may be under way at once. @default 1 */
+  /** How many writes may run in parallel. @default 1 */
   readonly atOnce?: number | undefined;
-  /** A write that would hold more begins another. @default Infinity */
+  /** The largest size of a batch; a change that would exceed it begins a new batch. @default Infinity */
   readonly most?: number | undefined;
-  /** What a change counts for. @default 1 */
+  /** The size of a change. @default 1 */
   readonly sizeOf?: ((change: Change) => number) | undefined;
 }
 
@@ -19,12 +19,12 @@ export class GroupCommit<Change> {
   readonly #write: (batch: readonly Change[]) => Promise<void>;
   readonly #most: number;
   readonly #sizeOf: (change: Change) => number;
-  /** Takes what comes until it is full, or its write begins. */
+  /** Collects changes until it is full, or its write begins. */
   #next: Batch<Change> | undefined;
   #freeCount: number;
-  /** Writes that wait for one before them to end, the oldest first. */
+  /** Starts the writes that wait for a running one to end, the oldest first. */
   readonly #waiting: (() => void)[] = [];
-  /** All that have not ended, whatever becomes of them. */
+  /** All batches that have not ended, written or failed. */
   readonly #underWay = new Set<Promise<void>>();
 
   constructor(
@@ -37,7 +37,7 @@ export class GroupCommit<Change> {
     this.#freeCount = atOnce;
   }
 
-  /** Resolves when a write that holds `change` has ended, and rejects as that write did. */
+  /** Settles as the write that holds `change` does. */
   add(change: Change): Promise<void> {
     const size = this.#sizeOf(change);
     if (this.#next === undefined || this.#next.size + size > this.#most) this.#next = this.#begin();
@@ -47,7 +47,7 @@ export class GroupCommit<Change> {
     return batch.written;
   }
 
-  /** Resolves when everything added so far has been written, or was refused. */
+  /** Resolves when everything added so far has been written or has failed. */
   async settled(): Promise<void> {
     await Promise.all(this.#underWay);
   }
@@ -63,7 +63,7 @@ export class GroupCommit<Change> {
     return { changes, size: 0, written };
   }
 
-  /** Resolves when it has ended, whatever became of it, and its place has been given to the next. */
+  /** Resolves when the write has ended or failed and the next one has begun. */
   async #ended(written: Promise<void>): Promise<void> {
     await written.catch(() => {});
     this.#passOn();

@@ -27,7 +27,8 @@ export { FakeClock } from "./clock.js";
 export type { Logger } from "./logger.js";
 
 // ## Types that everyday use refers to
-export type { Clock, Duration, Instant } from "./clock.js";
+export type { Clock, Instant } from "./clock.js";
+export type { Duration } from "./duration.js";
 export type { RotaErrorOptions } from "./errors.js";
 export type { AgentInstances } from "./scheduler/agent.js";
 export type { ChatSchedule, RecurringSchedule, WebhookSchedule } from "./scheduler/timing/schedule.js";

@@ -1,7 +1,7 @@
-/** ISO times with their offset, as configuration and state have them: "2026-03-01T09:00:00Z". */
+/** ISO times with an offset, as configuration and state have them: "2026-03-01T09:00:00Z". */
 
 const ISO_TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
-/** What `toISOString` writes, save on 29 February: nothing is left to check, and state files are full of it. */
+/** What `toISOString` writes, except on 29 February. A text that matches needs no further check; most times in state files do. */
 export const CERTAIN_TIME: string =
   "\\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)" +
   "T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z";
@@ -14,19 +14,19 @@ interface KnownTime {
 }
 
 interface ReadTime extends KnownTime {
-  /** The milliseconds as text, once somebody has asked for it. */
+  /** The milliseconds as text, made on first use. */
   digits: string | undefined;
 }
 
-/** The times that were read and written last, each in its place: schedules share their times, and what happens together has one now. */
+/** Hash caches of the latest times: schedules share their due times, and jobs of one pass share `now`. */
 const read: (ReadTime | undefined)[] = [];
 const written: (KnownTime | undefined)[] = [];
-/** A prime, so that neither milliseconds nor seconds nor minutes nor hours in a row meet in one place. */
+/** A prime, so that consecutive milliseconds, seconds, minutes or hours have different places. */
 const PLACES = 1021;
 
 /**
- * The place of a time that `isoText` wrote. Day, hour and minute count too, each times a prime: a run and the next one are
- * mostly whole minutes, hours or days apart, and would take each other's place for ever.
+ * The cache's place for a text of `isoText`. Day, hour and minute count too, each times a prime: a run and the next one
+ * are mostly whole minutes, hours or days apart, and would otherwise evict each other.
  */
 function placeOf(text: string): number {
   const days = text.charCodeAt(8) * 10 + text.charCodeAt(9);
@@ -37,12 +37,12 @@ function placeOf(text: string): number {
   return (days * 1_299_709 + hours * 104_729 + minutes * 7_919 + seconds * 1_000 + ms) % PLACES;
 }
 
-/** As `isoTimeMs`, of what `isoText` writes: `undefined` for a time in another notation, or a rare one. */
+/** Like `isoTimeMs`, but only for what `isoText` writes: `undefined` for a different notation, and on 29 February. */
 export function plainTimeMs(text: unknown): number | undefined {
   return readPlain(text)?.ms;
 }
 
-/** The same milliseconds as they are written. */
+/** The same milliseconds as decimal text. */
 export function plainTimeDigits(text: unknown): string | undefined {
   const known = readPlain(text);
   if (known === undefined) return undefined;
@@ -61,7 +61,7 @@ function readPlain(text: unknown): ReadTime | undefined {
   return found;
 }
 
-/** Milliseconds since 1970. Stricter than `Date.parse`, which takes other notations, local time, and 30 February. */
+/** Milliseconds since 1970. Stricter than `Date.parse`, which accepts other notations, local time and 30 February. */
 export function isoTimeMs(text: unknown): number | undefined {
   if (typeof text !== "string") return undefined;
   const plainMs = plainTimeMs(text);
@@ -72,7 +72,7 @@ export function isoTimeMs(text: unknown): number | undefined {
   return new Date(date).toISOString().startsWith(date) ? ms : undefined;
 }
 
-/** The same time as `isoText` writes it; `undefined` for what is none. */
+/** The same time as `isoText` writes it; `undefined` for other text. */
 export function normalTime(text: unknown): string | undefined {
   const ms = isoTimeMs(text);
   return ms === undefined ? undefined : isoTextOfMs(ms);
@@ -82,12 +82,12 @@ export function isIsoTime(text: unknown): boolean {
   return isoTimeMs(text) !== undefined;
 }
 
-/** What `toISOString` writes, for a fraction of the cost when that was asked of the same time not long ago. */
+/** Like `toISOString`, at a fraction of the cost for a recently written time. */
 export function isoText(at: Date): string {
   return isoTextOfMs(at.getTime());
 }
 
-/** The same of milliseconds since 1970. */
+/** Like `isoText`, for milliseconds since 1970. */
 export function isoTextOfMs(ms: number): string {
   const place = Math.abs(ms) % PLACES;
   const known = written[place];

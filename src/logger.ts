@@ -1,7 +1,7 @@
-/** The Logger port: where Rota says what a user should know and no return value can carry. */
+/** The Logger port: messages for a user that no return value can carry. */
 
 export interface Logger {
-  /** What explains a decision that nobody has to act on. */
+  /** Explains a decision; needs no action. */
   debug?(message: string): void;
   info(message: string): void;
   warn(message: string): void;
@@ -11,10 +11,10 @@ export interface Logger {
 const ignore = (): void => {};
 const emit = (message: string): void => process.emitWarning(message, "RotaWarning");
 
-/** What is used when no logger is given: warnings and errors become Node's process warnings, the rest is dropped. */
+/** The default logger: warnings and errors become Node's process warnings, the rest is dropped. */
 export const processLogger: Logger = { debug: ignore, info: ignore, warn: emit, error: emit };
 
-/** The console, without what is for debugging. */
+/** Logs to the console, without debug messages. */
 export const consoleLogger: Logger = {
   info: (message) => console.info(message),
   warn: (message) => console.warn(message),
@@ -22,18 +22,18 @@ export const consoleLogger: Logger = {
 };
 
 /**
- * A logger that cannot hurt who uses it: one that throws or rejects has lost its line, and nothing else. Without `debug`
- * where the other has none, so that nobody makes up what nobody reads.
+ * Wraps a logger so that an error or rejection in it only loses the line. Has `debug` only if the logger has it, so that
+ * callers can skip building debug messages.
  */
 export function guarded(logger: Logger): Logger {
   const guard =
     (level: keyof Logger) =>
     (message: string): void => {
       try {
-        const told: unknown = logger[level]?.(message);
-        if (told instanceof Promise) told.catch(ignore);
+        const returned: unknown = logger[level]?.(message);
+        if (returned instanceof Promise) returned.catch(ignore);
       } catch {
-        // There is nowhere left to say it.
+        // There is no other place to report it.
       }
     };
   const lines = { info: guard("info"), warn: guard("warn"), error: guard("error") };

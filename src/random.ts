@@ -1,7 +1,7 @@
-/** The Random port: the only place that draws real randomness, and a seeded source for what must be repeatable. */
+/** The Random port: the only module that draws real randomness, and a seeded source for repeatable runs. */
 import { randomBytes } from "node:crypto";
 
-/** Answers a number in [0, 1). */
+/** Returns a number in [0, 1). */
 export type Random = () => number;
 
 export const systemRandom: Random = () => Math.random();
@@ -19,13 +19,13 @@ export function seededRandom(seed: number): Random {
 }
 
 const TOKEN_BYTES = 12;
-/** Asking the system for one token takes twenty times as long as cutting it from many. */
+/** Drawing tokens one by one takes twenty times as long as drawing many at once. */
 const TOKENS_DRAWN = 256;
 
 let drawn = Buffer.alloc(0);
 let usedBytes = 0;
 
-/** Text nobody can guess, fit for a file name: 24 hexadecimal digits. */
+/** An unguessable text for file names: 24 hexadecimal digits. */
 export function randomToken(): string {
   if (usedBytes === drawn.length) {
     drawn = randomBytes(TOKEN_BYTES * TOKENS_DRAWN);

@@ -1,4 +1,4 @@
-/** The command is on top: who embeds Rota loads none of it. */
+/** The library must not import the command line, so that embedding Rota loads none of it. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
@@ -11,13 +11,13 @@ const outside = readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
 const importing = (what: RegExp): string[] =>
   outside.filter(({ text }) => what.test(text)).map(({ path }) => path);
 
-describe("the library without the command", () => {
-  it("has many files, none of which loads commander", () => {
+describe("the library", () => {
+  it("does not import commander", () => {
     expect(outside.length).toBeGreaterThan(100);
     expect(importing(/from "commander"/)).toEqual([]);
   });
 
-  it("loads nothing of it", () => {
+  it("does not import src/cli", () => {
     expect(importing(/from "(\.{1,2}\/)+cli\//)).toEqual([]);
   });
 });

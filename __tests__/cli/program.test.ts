@@ -17,13 +17,13 @@ function speaking(run: Command["run"]): Terminal {
     summary: "Speaks.",
     arguments: [{ name: "word", isRequired: true, summary: "What to say." }],
     options: [COUNT, LOUD],
-    examples: [{ command: "rota speak hello", says: "says it" }],
+    examples: [{ command: "rota speak hello", comment: "says it" }],
     run,
   };
   return new Terminal({ commands: [command], columns: 80 });
 }
 
-/** What becomes of the command when its reader goes away after the first bytes. */
+/** Runs the command, and closes its pipe after the first bytes. */
 async function piped(cwd: string, args: readonly string[]): Promise<{ exitCode: unknown; err: string }> {
   const child = spawn(process.execPath, [MAIN, ...args], { cwd, stdio: ["ignore", "pipe", "pipe"] });
   let err = "";
@@ -38,7 +38,7 @@ async function piped(cwd: string, args: readonly string[]): Promise<{ exitCode: 
 const quiet = (): Terminal => speaking(() => Promise.resolve(EXIT.ok));
 
 describe("a command", () => {
-  it("is called with its arguments and what its options mean", async () => {
+  it("gets its arguments and parsed options", async () => {
     let heard: unknown;
     const terminal = speaking(({ args, option, isJson }) => {
       heard = [args, option(COUNT), option(LOUD), isJson];
@@ -51,7 +51,7 @@ describe("a command", () => {
   it.each([
     ["before", ["--json", "speak", "x"]],
     ["after", ["speak", "x", "--json"]],
-  ])("takes the options that all have %s its name", async (_, args) => {
+  ])("accepts global options %s its name", async (_, args) => {
     let isAsked = false;
     const terminal = speaking(({ isJson }) => {
       isAsked = isJson;
@@ -64,7 +64,7 @@ describe("a command", () => {
   it.each([
     [true, ["--no-color"]],
     [false, []],
-  ])("is told whether colour is unwanted: %s", async (isUnwanted, args) => {
+  ])("knows whether --no-color is given: %s", async (isUnwanted, args) => {
     let heard: unknown;
     const terminal = speaking(({ option }) => {
       heard = option(NO_COLOR);
@@ -82,21 +82,21 @@ describe("a command", () => {
     expect(terminal.err).toBe("");
   });
 
-  it("that throws an error of Rota ends with its message in red, and no stack", async () => {
+  it("prints the message of an error of Rota in red, without a stack", async () => {
     const terminal = speaking(() => Promise.reject(new RotaError("It is broken.", { code: "BROKEN" })));
     expect(await terminal.run("speak", "x")).toBe(1);
     expect(terminal.err).toBe("\u001b[31mrota: It is broken.\u001b[39m\n");
   });
 
-  it("that throws anything else ends with 1, and says how to see where it came from", async () => {
+  it("exits with 1 for an unexpected error, and points to --debug", async () => {
     const terminal = speaking(() => Promise.reject(new TypeError("x is not a function")));
     expect(await terminal.run("speak", "x", "--no-color")).toBe(1);
     expect(terminal.err).toBe(
-      "rota: x is not a function\nThis should not happen. --debug shows where it comes from.\n",
+      "rota: x is not a function\nUnexpected error. --debug prints the stack trace.\n",
     );
   });
 
-  it("shows the stacks of an error and its causes with --debug", async () => {
+  it("prints the stacks of an error and its causes with --debug", async () => {
     const cause = new TypeError("inner");
     const terminal = speaking(() => Promise.reject(new RotaError("outer", { code: "BROKEN", cause })));
     await terminal.run("speak", "x", "--debug");
@@ -104,7 +104,7 @@ describe("a command", () => {
   });
 });
 
-describe("a wrong call", () => {
+describe("an invalid call", () => {
   it.each([
     ["without a command", []],
     ["of an unknown command", ["speek", "x"]],
@@ -115,14 +115,14 @@ describe("a wrong call", () => {
     ["with an option whose value is empty", ["speak", "x", "--count", ""]],
     ["with a value that means nothing", ["speak", "x", "--count", "few"]],
     ["with a count of 0", ["speak", "x", "--count", "0"]],
-  ])("%s ends with 2, says so on stderr, and points to help", async (_, args) => {
+  ])("%s exits with 2, prints the error on stderr, and points to help", async (_, args) => {
     const terminal = speaking(({ option }) => Promise.resolve(option(COUNT) === 0 ? EXIT.ok : EXIT.ok));
     expect(await terminal.run(...args)).toBe(2);
     expect(terminal.out).toBe("");
     expect(terminal.err).toContain("--help");
   });
 
-  it("of a command with a typing mistake is told what was probably meant", async () => {
+  it("suggests the command that was probably meant", async () => {
     const terminal = quiet();
     await terminal.run("speek", "x");
     expect(terminal.err).toContain("Did you mean speak?");
@@ -134,13 +134,13 @@ describe("the rota process", () => {
     expect(await rota(["--version"], quiet().cwd)).toEqual({ exitCode: 0, out: "0.1.0\n", err: "" });
   });
 
-  it("ends quietly when nobody reads all it prints", async () => {
+  it("ends without an error when its pipe is closed early", async () => {
     const terminal = quiet();
     const { exitCode, err } = await piped(terminal.cwd, ["next", "--cron", "* * * * *", "-n", "10000"]);
     expect({ exitCode, err }).toEqual({ exitCode: 0, err: "" });
   });
 
-  it.runIf(existsSync("/dev/full"))("ends with 1 when what it prints cannot be written", async () => {
+  it.runIf(existsSync("/dev/full"))("exits with 1 when the output cannot be written", async () => {
     const full = openSync("/dev/full", "w");
     try {
       const args = [MAIN, "next", "--cron", "@daily"];
@@ -155,7 +155,7 @@ describe("the rota process", () => {
     }
   });
 
-  it("answers with the exit code of what went wrong, and says it on stderr only", async () => {
+  it("exits with the code of the error, and prints it on stderr only", async () => {
     const ended = await rota(["lits"], quiet().cwd);
     expect(ended).toMatchObject({ exitCode: 2, out: "" });
     expect(ended.err).toContain("Did you mean list?");

@@ -4,17 +4,17 @@ import { COMMANDS } from "../../src/cli/commands.js";
 import { cliReference } from "../../src/cli/reference.js";
 import { Terminal } from "./terminal.js";
 
-describe("the reference of the command", () => {
-  it("is what its definitions say: npm run docs:cli writes it", () => {
+describe("docs/cli.md", () => {
+  it("matches the definitions of the commands: npm run docs:cli writes it", () => {
     const page = readFileSync(new URL("../../docs/cli.md", import.meta.url), "utf8");
     expect(page).toBe(cliReference(COMMANDS));
   });
 
-  it("knows that a state can be missing too", async () => {
+  it("documents exit code 3 for a missing state", async () => {
     const terminal = new Terminal();
     const exitCode = await terminal.run("jobs", "--state-dir", "nowhere");
     expect(cliReference(COMMANDS)).toContain(
-      `- \`${exitCode}\`: there is no such agent, schedule or job, or no state at all where it was looked for`,
+      `- \`${exitCode}\`: the agent, schedule, job or state does not exist`,
     );
   });
 });

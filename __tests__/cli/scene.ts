@@ -35,7 +35,7 @@ export class Scene extends Terminal {
     await updateScheduleState(this.stateDir, agent, schedule, patch);
   }
 
-  /** A store as a scheduler has it, gone at the end of its scope. */
+  /** A store as a scheduler uses it; the caller disposes of it. */
   store(): FileStore {
     return new FileStore({ stateDir: this.stateDir, clock: this.clock });
   }
@@ -46,7 +46,7 @@ export class Scene extends Terminal {
     return await recordJob(store, job, end, output);
   }
 
-  /** A scheduler's place in this process, until the end of the scope. */
+  /** Owns the state directory as a scheduler does, until it is disposed of. */
   async owned(): Promise<FileStore> {
     const store = new FileStore({ stateDir: this.stateDir, clock: systemClock });
     await store.open();

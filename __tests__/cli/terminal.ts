@@ -1,4 +1,4 @@
-/** A terminal for a test: the command runs in this process, on real files and on time that the test moves. */
+/** A terminal for a test: the command runs in this process, on real files and a fake clock. */
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ export interface TerminalOptions {
 }
 
 export class Terminal {
-  /** A directory that is gone at the end of the test, where the command is called. */
+  /** The working directory, removed at the end of the test. */
   readonly cwd: string = stateDirectory();
   readonly stateDir: string = join(this.cwd, ".rota");
   readonly clock: FakeClock = new FakeClock(NOW);
@@ -90,12 +90,12 @@ export interface Ended {
 export const MAIN: string = fileURLToPath(new URL("../../lib/cli/main.js", import.meta.url));
 
 export interface RotaOptions {
-  /** What Node itself is told. */
+  /** Arguments for Node itself. */
   readonly nodeArgs?: readonly string[];
   readonly main?: string;
 }
 
-/** The built command in a process of its own, without a terminal. */
+/** Runs the built command as a process, without a terminal. */
 export function rota(
   args: readonly string[],
   cwd: string,

@@ -5,7 +5,7 @@ import { loadConfig } from "../../src/config/load-config.js";
 import type { ConfigOptions } from "../../src/config/parse-config.js";
 import { stateDirectory } from "../state/temporary-directory.js";
 
-/** A directory with these files, which is gone at the end of the test. */
+/** A directory with the files, which is removed at the end of the test. */
 export function directoryWith(files: Readonly<Record<string, string>>): string {
   const directory = stateDirectory();
   for (const [name, text] of Object.entries(files)) {
@@ -15,7 +15,7 @@ export function directoryWith(files: Readonly<Record<string, string>>): string {
   return directory;
 }
 
-/** What a file is refused with. */
+/** The error that a file throws. */
 export async function loadRefusal(file: string, options: ConfigOptions = {}): Promise<ConfigError> {
   const refusal: unknown = await loadConfig(file, { env: {}, ...options }).catch((error: unknown) => error);
   if (refusal instanceof ConfigError) return refusal;

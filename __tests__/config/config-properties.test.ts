@@ -1,4 +1,4 @@
-/** Whatever a text says, it is a configuration or a ConfigError; and what is written comes back. */
+/** Every text is a configuration or a ConfigError, and agents written as YAML are read back unchanged. */
 import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -11,7 +11,7 @@ const file = "/etc/fleet/rota.yaml";
 const mistakes = readFileSync(new URL("fixtures/twenty-mistakes.yaml", import.meta.url), "utf8");
 const whole = readFileSync(new URL("fixtures/every-key.yaml", import.meta.url), "utf8");
 
-/** What comes of a text: only what should is one of these. */
+/** The result of a text. */
 function verdictOn(text: string): string {
   try {
     parseConfig(text, { file, env: {} });
@@ -44,7 +44,7 @@ const scrap = fc.constantFrom(
 );
 
 describe("any text", () => {
-  it("is a configuration or refused, located, with nothing else thrown", () => {
+  it("parses to a configuration or throws a ConfigError with positions", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(scrap, fc.string({ maxLength: 6 })), { maxLength: 40 }), (parts) => {
         expect(["accepted", "refused"]).toContain(verdictOn(parts.join("")));
@@ -53,7 +53,7 @@ describe("any text", () => {
     );
   });
 
-  it("that is a configuration with something put in or cut out is too", () => {
+  it("that is a configuration with insertions and cuts parses or throws a ConfigError", () => {
     const cut = fc.record({
       text: fc.constantFrom(mistakes, whole),
       at: fc.nat({ max: 5_000 }),
@@ -76,7 +76,7 @@ describe("any text", () => {
 });
 
 describe("any value", () => {
-  it("is a list of agents, or refused by checkAgents with nothing else thrown", () => {
+  it("passes checkAgents or makes it throw a ConfigError", () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.anything(), fc.record({ name: fc.string(), schedules: fc.anything() }))),
@@ -134,7 +134,7 @@ const agents = fc.uniqueArray(
 );
 
 describe("agents that are written as YAML", () => {
-  it("come back as they were", () => {
+  it("are read back unchanged", () => {
     fc.assert(
       fc.property(agents, (given) => {
         const text = stringify({ version: 1, agents: given });

@@ -1,4 +1,4 @@
-/** The page about the configuration: what it starts with runs, and its error is real. */
+/** The documentation of the configuration: its first example runs, and its error message is real. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -17,8 +17,8 @@ function blocks(language: string): readonly string[] {
   );
 }
 
-describe("the page about the configuration", () => {
-  it("starts with a configuration that runs as it is", async () => {
+describe("docs/configuration.md", () => {
+  it("starts with a configuration that runs unchanged", async () => {
     const directory = directoryWith({ "rota.yaml": blocks("yaml")[0] ?? "" });
     const { agents } = await loadConfig(join(directory, "rota.yaml"));
     const [agent] = agents;
@@ -28,7 +28,7 @@ describe("the page about the configuration", () => {
     expect(result).toMatchObject({ status: "completed", summary: "I was told: Say hello." });
   });
 
-  it("shows an error as it is", () => {
+  it("shows a real error message", () => {
     const text = [
       "agents:",
       "  - name: writer",

@@ -1,4 +1,4 @@
-/** A configuration in files: what they say together, and what is said when one is missing, wrong, or leads in a circle. */
+/** A configuration in several files: how they are merged, and the problems of missing, wrong and circular files. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,8 +15,8 @@ schedules:
   nightly: { type: cron, cron: "@daily" }
 `;
 
-describe("an agent in a file of its own", () => {
-  it("is as if it stood in the list", async () => {
+describe("an agent in a separate file", () => {
+  it("is the same as in the list", async () => {
     const directory = directoryWith({
       "rota.yaml": "agents:\n  - path: agents/writer.yaml\n  - name: reader\n",
       "agents/writer.yaml": WRITER,
@@ -26,7 +26,7 @@ describe("an agent in a file of its own", () => {
     expect(files).toEqual([join(directory, "rota.yaml"), join(directory, "agents/writer.yaml")]);
   });
 
-  it("is overridden by what stands beside its path: maps key by key", async () => {
+  it("is overridden by the keys beside its path, with maps merged key by key", async () => {
     const directory = directoryWith({
       "rota.yaml": `
 agents:
@@ -57,7 +57,7 @@ agents:
     ]);
   });
 
-  it("counts more than the defaults, and less than the list", async () => {
+  it("overrides the defaults, and is overridden by the list", async () => {
     const directory = directoryWith({
       "rota.yaml":
         "defaults: { timeout: 1m, description: d }\nagents: [{ path: a.yaml }, { path: a.yaml, name: b, timeout: 3m }]",
@@ -70,7 +70,7 @@ agents:
     ]);
   });
 
-  it("may name another file that it builds on", async () => {
+  it("may name a base file", async () => {
     const directory = directoryWith({
       "rota.yaml": "agents: [{ path: a/one.yaml }]",
       "a/one.yaml": "path: ../b/two.yaml\nname: one",
@@ -80,7 +80,7 @@ agents:
     expect(agents).toMatchObject([{ name: "one", runtime: { cwd: join(directory, "b/here") } }]);
   });
 
-  it("says the same to parseConfig", async () => {
+  it("is the same for parseConfig", async () => {
     const directory = directoryWith({
       "rota.yaml": "agents: [{ path: agents/writer.yaml }]",
       "agents/writer.yaml": WRITER,
@@ -89,7 +89,7 @@ agents:
     expect(parseConfig(readFileSync(file, "utf8"), { file })).toEqual(await loadConfig(file));
   });
 
-  it("that is wrong is refused with its own file and line", async () => {
+  it("that is wrong is reported with its own file and line", async () => {
     const directory = directoryWith({
       "rota.yaml": "agents: [{ path: agents/writer.yaml }]",
       "agents/writer.yaml": "name: writer\ntimeout: never",
@@ -105,7 +105,7 @@ agents:
     ]);
   });
 
-  it("that is wrong is refused once, however many agents it is for", async () => {
+  it("that is wrong is reported once, however many agents use it", async () => {
     const directory = directoryWith({
       "rota.yaml": "agents: [{ path: a.yaml, name: a }, { path: a.yaml, name: b }]",
       "a.yaml": "timeout: never",
@@ -115,7 +115,7 @@ agents:
     expect(() => parseConfig(text, { file: join(directory, "rota.yaml") })).toThrow("has a problem");
   });
 
-  it("with an override that is wrong is refused at the override", async () => {
+  it("with a wrong override is reported at the override", async () => {
     const directory = directoryWith({
       "rota.yaml": "agents:\n  - path: a.yaml\n    timeout: never",
       "a.yaml": "name: a",
@@ -124,7 +124,7 @@ agents:
     expect(problems).toMatchObject([{ file: join(directory, "rota.yaml"), line: 3 }]);
   });
 
-  it("is refused together with everything that is wrong elsewhere, file by file", async () => {
+  it("is reported together with all other problems, file by file", async () => {
     const directory = directoryWith({
       "rota.yaml": "jiter: 1\nagents:\n  - path: a.yaml\n  - path: b.yaml\n  - name: c\n    timeout: never\n",
       "a.yaml": "name: [",
@@ -141,14 +141,14 @@ agents:
   });
 });
 
-describe("a path", () => {
+describe("the path of an agent", () => {
   it.each([
-    ["that leads nowhere", "none.yaml", "UNREADABLE_FILE", "was not found"],
+    ["to a missing file", "none.yaml", "UNREADABLE_FILE", "was not found"],
     ["to a directory", "folder", "UNREADABLE_FILE", "is a directory"],
-    ["to what is not text", "bytes.yaml", "UNREADABLE_FILE", "is not text in UTF-8"],
-    ["to what is too large", "large.yaml", "UNREADABLE_FILE", "bytes, expected at most"],
-    ["that leads back", "rota.yaml", "FILE_CYCLE", "refers back to itself"],
-    ["that leads back by another file", "circle.yaml", "FILE_CYCLE", "refers back to itself"],
+    ["to a file that is not UTF-8", "bytes.yaml", "UNREADABLE_FILE", "is not text in UTF-8"],
+    ["to a file that is too large", "large.yaml", "UNREADABLE_FILE", "bytes, expected at most"],
+    ["to the file itself", "rota.yaml", "FILE_CYCLE", "refers back to itself"],
+    ["back to the file through a second file", "circle.yaml", "FILE_CYCLE", "refers back to itself"],
     ["that is empty", '""', "INVALID_VALUE", "expected the path of a file"],
     ["that is a list", "[a]", "INVALID_VALUE", "expected the path of a file"],
   ])("%s is a problem of the line that names it", async (_, path, code, words) => {
@@ -166,14 +166,14 @@ describe("a path", () => {
     ]);
   });
 
-  it("to a pipe is not waited for", async () => {
+  it("to a pipe is a problem, without waiting for the pipe", async () => {
     const directory = directoryWith({ "rota.yaml": "agents: [{ path: pipe.yaml }]" });
     execFileSync("mkfifo", [join(directory, "pipe.yaml")]);
     const { problems } = await loadRefusal(join(directory, "rota.yaml"));
     expect(problems[0]?.message).toContain("is not a regular file");
   });
 
-  it("may have variables", async () => {
+  it("may contain variables", async () => {
     const directory = directoryWith({
       "rota.yaml": "agents: [{ path: '${WHO}.yaml' }]",
       "a.yaml": "name: a",
@@ -184,7 +184,7 @@ describe("a path", () => {
 });
 
 describe("a file that cannot be read", () => {
-  it("is refused with a code of its own, and names itself", async () => {
+  it("is rejected with UNREADABLE_CONFIG and its path", async () => {
     const file = join(directoryWith({}), "rota.yaml");
     const { code, message, files, problems } = await loadRefusal(file);
     expect(code).toBe("UNREADABLE_CONFIG");
@@ -195,7 +195,7 @@ describe("a file that cannot be read", () => {
 });
 
 describe("a fleet of many files", () => {
-  it("is read without more open files than a process may have", async () => {
+  it("is read without exceeding the limit of open files", async () => {
     const names = Array.from({ length: 300 }, (_, index) => `a${index}`);
     const directory = directoryWith({
       "rota.yaml": `agents:\n${names.map((name) => `  - path: ${name}.yaml`).join("\n")}`,

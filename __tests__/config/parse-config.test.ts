@@ -1,4 +1,4 @@
-/** What a configuration makes of a text: the agents that a scheduler takes, and what it is to be started with. */
+/** What a configuration text becomes: the agents and the options of a scheduler. */
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../src/clock.js";
@@ -15,7 +15,7 @@ function agentIn(text: string, env: Record<string, string> = {}): unknown {
 }
 
 describe("a configuration", () => {
-  it("gives the agents as a scheduler takes them", () => {
+  it("has the agents in the form that a scheduler accepts", () => {
     const text = `
 agents:
   - name: writer
@@ -54,7 +54,7 @@ agents:
     ]);
   });
 
-  it("gives what the scheduler is made with, in the scheduler's own words", () => {
+  it("has the scheduler's options under their names", () => {
     const text =
       "version: 1\nstate_dir: state\ntimezone: UTC\njitter: 5\nmax_concurrent: 3\ncheck_interval: 2s\nagents: []";
     expect(parseConfig(text, { file })).toEqual({
@@ -70,7 +70,7 @@ agents:
     });
   });
 
-  it("runs in a scheduler as it is", async () => {
+  it("runs in a scheduler unchanged", async () => {
     const text = fleetWith("schedules: { once: { type: interval, interval: 5m, prompt: Hello } }");
     const config = parseConfig(text, { file });
     const prompts: string[] = [];
@@ -89,17 +89,17 @@ agents:
     expect(prompts).toEqual(["Hello", "Hello"]);
   });
 
-  it("without a file is relative to the current directory, and names no file", () => {
+  it("without a file is relative to the current directory, and has no files", () => {
     const { stateDir, files } = parseConfig("agents: []");
     expect(stateDir).toBe(resolve(".rota"));
     expect(files).toEqual([]);
   });
 
-  it("keeps its state beside its file when it does not say where", () => {
+  it("has its state beside its file by default", () => {
     expect(parseConfig("agents: []", { file }).stateDir).toBe("/etc/fleet/.rota");
   });
 
-  it("may have keys of its author's own for anchors", () => {
+  it("may have x- keys for anchors", () => {
     const text = `
 x-often: &often { type: interval, interval: 5m }
 agents:
@@ -113,7 +113,7 @@ agents:
     ]);
   });
 
-  it("may have merge keys, and what stands beside them counts more", () => {
+  it("may have merge keys, which the keys beside them override", () => {
     const text = `
 x-often: &often { type: interval, interval: 5m, prompt: a }
 x-calm: &calm { jitter: 5, prompt: b }
@@ -141,26 +141,26 @@ describe("a runtime", () => {
 
   it.each([
     ["a map", ["runtime: { type: command, command: [node, work.js] }"]],
-    ["a word with its keys beside it", ["runtime: command", "command: [node, work.js]"]],
+    ["the name of a type with the keys beside it", ["runtime: command", "command: [node, work.js]"]],
     ["a map with some of its keys beside it", ["runtime: { type: command }", "command: [node, work.js]"]],
   ])("may be %s", (_, lines) => {
     expect(agentIn(fleetWith(...lines))).toMatchObject({ name: "writer", runtime: whole });
     expect(agentIn(fleetWith(...lines))).not.toHaveProperty("command");
   });
 
-  it("that is a command runs in the directory of the file, unless it says where", () => {
+  it("of type command runs in the directory of the file by default", () => {
     expect(agentIn(fleetWith("runtime: command", "command: [a]", "cwd: sub"))).toMatchObject({
       runtime: { cwd: "/etc/fleet/sub" },
     });
   });
 
-  it("that is a command sees the env of the agent, and its own counts more", () => {
+  it("of type command gets the env of the agent, which its own env overrides", () => {
     const text = fleetWith("env: { A: 1, B: 2 }", "runtime: { type: command, command: [a], env: { B: 3 } }");
     expect(agentIn(text)).toMatchObject({ runtime: { env: { A: 1, B: 3 } } });
     expect(agentIn(text)).not.toHaveProperty("env");
   });
 
-  it("may be missing, for a host that runs jobs in its own way", () => {
+  it("may be missing, for a host that runs the jobs itself", () => {
     expect(agentIn(fleetWith("schedules: {}"))).toEqual({ name: "writer", schedules: {} });
   });
 
@@ -173,7 +173,7 @@ describe("a runtime", () => {
 });
 
 describe("a schedule", () => {
-  it("that is not enabled is left out, and named", () => {
+  it("with enabled: false is left out, and listed as disabled", () => {
     const text = fleetWith(
       "schedules:",
       "  on: { type: chat, enabled: true }",
@@ -184,13 +184,13 @@ describe("a schedule", () => {
     expect(disabled).toEqual([{ agent: "writer", schedule: "off" }]);
   });
 
-  it("that is not enabled is checked all the same", () => {
+  it("with enabled: false is checked too", () => {
     expect(problemOf(scheduleWith("type: interval, interval: 5x, enabled: false")).path.at(-1)).toBe(
       "interval",
     );
   });
 
-  it("has the work source and the failure rule of its agent, where it has none", () => {
+  it("inherits work_source and on_failure from its agent", () => {
     const text = fleetWith(
       "work_source: { type: directory, path: inbox }",
       "on_failure: pause",
@@ -214,7 +214,7 @@ describe("a schedule", () => {
     });
   });
 
-  it("may take longer than its agent may: for ever", () => {
+  it("may have no time limit although its agent has one", () => {
     const text = fleetWith("timeout: 5m", "schedules: { s: { type: chat, timeout: null } }");
     expect(agentIn(text)).toMatchObject({ timeout: "5m", schedules: { s: { timeout: Infinity } } });
   });
@@ -235,7 +235,7 @@ describe("defaults", () => {
     return agentIn(`defaults: ${defaults}\n${fleetWith(...lines)}`);
   }
 
-  it("are merged into an agent: maps key by key, lists and the rest replaced", () => {
+  it("are merged into an agent: maps key by key, while lists and scalars are replaced", () => {
     expect(
       withDefaults(
         "{ timeout: 5m, instances: { max_concurrent: 3 }, runtime: { type: command, env: { A: a, B: b }, pass_env: [X] } }",
@@ -257,7 +257,7 @@ describe("defaults", () => {
     });
   });
 
-  it("of a runtime do not touch one of another type", () => {
+  it("of a runtime do not affect a runtime of a different type", () => {
     expect(
       withDefaults(
         "{ runtime: { type: command, env: { A: a } } }",
@@ -266,32 +266,35 @@ describe("defaults", () => {
     ).toMatchObject({ runtime: { type: "http", url: "https://a.b" } });
   });
 
-  it.each(["env: { A: a }", "cwd: sub", "pass_env: [A]"])("for commands, %s, are not for others", (keys) => {
-    expect(withDefaults(`{ ${keys} }`, "runtime: { type: http, url: https://a.b }")).toEqual({
-      name: "writer",
-      runtime: { type: "http", url: "https://a.b" },
-      schedules: {},
-    });
-  });
+  it.each(["env: { A: a }", "cwd: sub", "pass_env: [A]"])(
+    "for commands (%s) do not affect other runtimes",
+    (keys) => {
+      expect(withDefaults(`{ ${keys} }`, "runtime: { type: http, url: https://a.b }")).toEqual({
+        name: "writer",
+        runtime: { type: "http", url: "https://a.b" },
+        schedules: {},
+      });
+    },
+  );
 
-  it("of a runtime may stand beside it", () => {
+  it("of a runtime may be keys beside it", () => {
     expect(withDefaults("{ runtime: command, cwd: sub }", "command: [node]")).toMatchObject({
       runtime: { type: "command", command: ["node"], cwd: "/etc/fleet/sub" },
     });
   });
 
-  it("may be taken back", () => {
+  it("may be overridden with null", () => {
     expect(withDefaults("{ timeout: 5m }", "timeout: null")).not.toHaveProperty("timeout");
   });
 
-  it("say nothing wrong about themselves when an agent is missing what they do not have", () => {
+  it("are not reported for a key that an agent misses", () => {
     const problems = problemsOf("defaults: { runtime: command }\nagents: [{ name: a }]");
     expect(problems.map(({ where }) => where)).toEqual(['agents[0] "a", runtime, command']);
   });
 });
 
 describe("a host", () => {
-  it("may have keys of its own on an agent", () => {
+  it("may add keys to an agent", () => {
     const text = fleetWith("model: small");
     const { agents } = parseConfig(text, { file, agentKeys: ["model"] });
     expect(agents[0]).toEqual({ name: "writer", model: "small", schedules: {} });
@@ -299,8 +302,8 @@ describe("a host", () => {
   });
 });
 
-describe("a path", () => {
-  it("is resolved against the directory of its file, wherever the process runs", () => {
+describe("a relative path in a configuration", () => {
+  it("is resolved from the directory of its file, whatever the current directory is", () => {
     const { stateDir } = parseConfig("state_dir: ../state\nagents: []", { file: "conf/rota.yaml" });
     expect(stateDir).toBe(join(process.cwd(), "state"));
   });

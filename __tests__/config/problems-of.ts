@@ -2,7 +2,7 @@ import { type ParseOptions, parseConfig } from "../../src/config/parse-config.js
 import { ConfigError, type ConfigProblem } from "../../src/scheduler/definition/errors.js";
 import { thrownBy } from "../thrown-by.js";
 
-/** What a text is refused with. */
+/** The error that a text throws. */
 export function refusalOf(text: string, options: ParseOptions = {}): ConfigError {
   const thrown = thrownBy(() => parseConfig(text, { file: "rota.yaml", env: {}, ...options }));
   if (thrown instanceof ConfigError) return thrown;
@@ -13,7 +13,7 @@ export function problemsOf(text: string, options: ParseOptions = {}): readonly C
   return refusalOf(text, options).problems;
 }
 
-/** The only thing that is wrong with a text. */
+/** The only problem of a text. */
 export function problemOf(text: string, options: ParseOptions = {}): ConfigProblem {
   const [problem, ...others] = problemsOf(text, options);
   if (problem === undefined || others.length > 0)
@@ -21,12 +21,12 @@ export function problemOf(text: string, options: ParseOptions = {}): ConfigProbl
   return problem;
 }
 
-/** A fleet with one agent, which has these lines. */
+/** A fleet with one agent, which has the lines. */
 export function fleetWith(...lines: readonly string[]): string {
   return ["agents:", "  - name: writer", ...lines.map((line) => `    ${line}`)].join("\n");
 }
 
-/** A fleet with one schedule, which has these keys in flow style. */
+/** A fleet with one schedule, which has the keys in flow style. */
 export function scheduleWith(keys: string): string {
   return fleetWith("schedules:", `  nightly: { ${keys} }`);
 }

@@ -1,4 +1,4 @@
-/** What a problem of a configuration says: where it is, what was given, what was expected, and what was meant. */
+/** The problems of a configuration: the position, the given value, the expectation and the suggestion. */
 import { describe, expect, it } from "vitest";
 import { RotaError } from "../../src/errors.js";
 import { parseCronExpression } from "../../src/scheduler/timing/cron.js";
@@ -7,8 +7,8 @@ import { validateSchedule } from "../../src/scheduler/timing/schedule.js";
 import { thrownBy } from "../thrown-by.js";
 import { fleetWith, problemOf, problemsOf, refusalOf, scheduleWith } from "./problems-of.js";
 
-describe("a problem", () => {
-  it("is shown with its place, its sentence, and carets under the text", () => {
+describe("a problem of a configuration", () => {
+  it("is shown with its position, its message, and carets under the text", () => {
     const text = ["agents:", "  - name: writer", "    schedules:", "      s: { type: once, at: soon }"].join(
       "\n",
     );
@@ -24,7 +24,7 @@ describe("a problem", () => {
     );
   });
 
-  it("has the same as data", () => {
+  it("has the position and the message as fields", () => {
     expect(problemOf(scheduleWith("type: interval, interval: 1h, when_busy: wat"))).toEqual({
       code: "INVALID_VALUE",
       message: 'Invalid when_busy "wat": expected "wait" or "skip"; did you mean "wait"?',
@@ -40,14 +40,14 @@ describe("a problem", () => {
     });
   });
 
-  it("is one of an error that extends RotaError", () => {
+  it("belongs to an error that extends RotaError", () => {
     const refusal = refusalOf("agents: 5");
     expect(refusal).toBeInstanceOf(RotaError);
     expect(refusal.name).toBe("ConfigError");
     expect(refusal.stack).toMatch(/^ConfigError: /);
   });
 
-  it("has carets under the text in a long line too, of which a part is shown", () => {
+  it("shows a part of a long line, with carets under the text", () => {
     const prompt = "x".repeat(150);
     const { frame = "" } = problemOf(scheduleWith(`type: once, prompt: ${prompt}, at: soon, timeout: 5m`));
     const [line = "", carets = ""] = frame.split("\n");
@@ -55,26 +55,26 @@ describe("a problem", () => {
     expect(line.slice(carets.indexOf("^"), carets.lastIndexOf("^") + 1)).toBe("soon");
   });
 
-  it("has carets under the text behind characters of two units", () => {
+  it("has carets under the text after surrogate pairs", () => {
     const { frame = "" } = problemOf(scheduleWith('type: once, prompt: "🎈🎈", at: soon'));
     const [line = "", carets = ""] = frame.split("\n");
     expect(Array.from(line).slice(carets.indexOf("^")).join("")).toBe("soon }");
   });
 
-  it("brings no control characters to a terminal", () => {
+  it("shows no control characters", () => {
     const { frame, message } = problemOf(`agents: []\n"\\e[31m": "\u009b31m\u202e"`);
     for (const character of ["\u001b", "\u009b", "\u202e"])
       expect(`${frame}${message}`).not.toContain(character);
   });
 
-  it("counts lines as editors do where they end in CR LF", () => {
+  it("counts CR LF as one line end", () => {
     const { line, frame } = problemOf("version: 1\r\nagents: 5\r\n");
     expect(line).toBe(2);
     expect(frame).toBe("  2 | agents: 5\n    |         ^");
   });
 });
 
-describe("the place of a problem in words", () => {
+describe("the path text of a problem", () => {
   it.each([
     ["agents[0]", "agents: [5]"],
     ["agents[0], name", "agents: [{ description: x }]"],
@@ -100,7 +100,7 @@ describe("an unknown key", () => {
     ["maxConcurrent", "max_concurrent", "instances: { maxConcurrent: 2 }"],
     ["shcedules", "schedules", "shcedules: {}"],
     ["Timeout", "timeout", "Timeout: 5m"],
-  ])("%s is taken for a misspelt %s", (key, meant, line) => {
+  ])("%s gets the suggestion %s", (key, meant, line) => {
     expect(problemOf(fleetWith(line))).toMatchObject({
       code: "UNKNOWN_KEY",
       message: `Unknown key "${key}": did you mean "${meant}"?`,
@@ -108,23 +108,23 @@ describe("an unknown key", () => {
     });
   });
 
-  it("that is like no other is told which there are", () => {
+  it("without a similar key is reported with the known keys", () => {
     const { message, suggestion } = problemOf(fleetWith("instances: { colour: red }"));
     expect(message).toBe('Unknown key "colour": expected max_concurrent');
     expect(suggestion).toBeUndefined();
   });
 
-  it("that is misspelt is not also missing", () => {
+  it("that is misspelt is not reported as missing too", () => {
     const problems = problemsOf(scheduleWith("type: interval, intervall: 5m"));
     expect(problems.map(({ code }) => code)).toEqual(["UNKNOWN_KEY"]);
   });
 
-  it("does not stand for another that is missing", () => {
+  it("does not hide a missing key", () => {
     const problems = problemsOf(scheduleWith("type: interval, colour: red"));
     expect(problems.map(({ code }) => code)).toEqual(["MISSING_KEY", "UNKNOWN_KEY"]);
   });
 
-  it("of another type of schedule is refused in the scheduler's words", () => {
+  it("of a different type of schedule has the scheduler's message", () => {
     const { message } = thrownBy(() => validateSchedule({ type: "once", jitter: 5 })) as Error;
     expect(problemOf(scheduleWith('type: once, at: "2026-03-01T09:00:00Z", jitter: 5')).message).toBe(
       message,
@@ -141,7 +141,7 @@ describe("an unknown key", () => {
       'The runtime already has the key "command": remove one',
       ["runtime: { type: command, command: [a] }", "command: [a]"],
     ],
-  ])("that %s is told so", (words, lines) => {
+  ])("has the message: %s", (words, lines) => {
     expect(problemOf(fleetWith(...lines)).message).toContain(words);
   });
 });
@@ -151,12 +151,12 @@ describe("a wrong value", () => {
     ["interval", "5x", () => parseInterval("5x")],
     ["interval", "5", () => parseInterval(5 as unknown as string)],
     ["interval", "0m", () => parseInterval("0m")],
-  ])("of %s, %s, is refused in the scheduler's words", (_, given, act) => {
+  ])("of %s, %s, has the scheduler's message", (_, given, act) => {
     const { message } = thrownBy(act) as Error;
     expect(problemOf(scheduleWith(`type: interval, interval: ${given}`)).message).toBe(message);
   });
 
-  it.each(["expression", "cron"])("of %s is refused in the words of the cron parser", (key) => {
+  it.each(["expression", "cron"])("of %s has the message of the cron parser", (key) => {
     const { message } = thrownBy(() => parseCronExpression("0 25 * * *")) as Error;
     expect(problemOf(scheduleWith(`type: cron, ${key}: 0 25 * * *`))).toMatchObject({
       message,
@@ -177,7 +177,7 @@ describe("a wrong value", () => {
     ["work_source: inbox", "work_source", "such as { type: directory"],
     ["work_source: { type: dir }", "type", "one of directory, github, memory"],
     ["work_source: { type: memory, items: [{ title: a, priority: now }] }", "work_source", "priority"],
-  ])("in a schedule with %s is found at %s", (keys, key, words) => {
+  ])("in a schedule with %s is reported at %s", (keys, key, words) => {
     const problem = problemOf(scheduleWith(`type: interval, interval: 1h, ${keys}`));
     expect(problem.path.at(-1)).toBe(key);
     expect(problem.message).toContain(words);
@@ -205,7 +205,7 @@ describe("a wrong value", () => {
     ["work_source: { type: github, repo: farm }", "owner/name"],
     ["work_source: { type: github, repo: a/b, claim_expiry: 8d }", 'a duration from "1s" to "7d"'],
     ["work_source: { type: github, repo: a/b, labels: { ready: x, working: X } }", "a different label"],
-  ])("in an agent with %s says: %s", (line, words) => {
+  ])("in an agent with %s has the message: %s", (line, words) => {
     expect(problemOf(fleetWith(line)).message).toContain(words);
   });
 
@@ -221,16 +221,16 @@ describe("a wrong value", () => {
     ["agents: []\ndefaults: [a]", "Invalid defaults with a list"],
     ["agents: []\ndefaults: { name: a }", 'Unknown key "name"'],
     ["agnets: []", 'did you mean "agents"?'],
-  ])("in the file %j says: %s", (text, words) => {
+  ])("in the file %j has the message: %s", (text, words) => {
     expect(problemOf(text).message).toContain(words);
   });
 
-  it("in the defaults is said once, however many agents there are", () => {
+  it("in the defaults is reported once, however many agents there are", () => {
     const { where } = problemOf("defaults: { timeout: never }\nagents: [{ name: a }, { name: b }]");
     expect(where).toBe("defaults, timeout");
   });
 
-  it("of a schedule without an expression is a missing key", () => {
+  it("of a cron schedule without an expression is a missing key", () => {
     expect(problemOf(scheduleWith("type: cron"))).toMatchObject({
       code: "MISSING_KEY",
       message: expect.stringContaining("Missing expression") as string,
@@ -238,35 +238,35 @@ describe("a wrong value", () => {
     });
   });
 
-  it("of a schedule with both words for an expression is a contradiction", () => {
+  it("of a cron schedule with both cron and expression is a contradiction", () => {
     expect(problemOf(scheduleWith("type: cron, cron: '@daily', expression: '@daily'")).message).toContain(
       "remove one",
     );
   });
 
-  it("of a schedule's name is one that the store would refuse", () => {
+  it("of a schedule's name is a name that the store rejects", () => {
     const { message, path } = problemOf(fleetWith("schedules:", `  ${"n".repeat(129)}: { type: chat }`));
     expect(message).toBe("Invalid schedule name: expected a name of 1 to 128 characters");
     expect(path.at(-1)).toBe("n".repeat(129));
   });
 });
 
-describe("a file with more problems than anybody reads", () => {
+describe("a file with thousands of problems", () => {
   const text = `agents:\n${"  - nam: a\n".repeat(3_000)}`;
 
-  it("is not looked at to its end", () => {
+  it("is not checked to its end", () => {
     expect(problemsOf(text)).toHaveLength(2_000);
   });
 
-  it("has the first ones in its message", () => {
+  it("shows the first problems in its message", () => {
     const { message } = refusalOf(text);
     expect(message.match(/did you mean/g)).toHaveLength(100);
     expect(message).toMatch(/\n… and 1900 more\.$/);
   });
 });
 
-describe("two agents of one name", () => {
-  it("are refused at the second, which says where the first is", () => {
+describe("two agents with the same name", () => {
+  it("are reported at the second, with the line of the first", () => {
     expect(problemOf("agents:\n  - name: a\n  - name: b\n  - name: a\n")).toMatchObject({
       code: "DUPLICATE_NAME",
       line: 4,
@@ -279,7 +279,7 @@ describe("a password", () => {
   const secret = "hunter2hunter2";
 
   it.each([
-    ["an address that is none", fleetWith(`runtime: { type: http, url: "ftp://me:${secret}@a.b" }`)],
+    ["an invalid address", fleetWith(`runtime: { type: http, url: "ftp://me:${secret}@a.b" }`)],
     ["an address with a password", fleetWith(`runtime: { type: http, url: "https://me:${secret}@a.b" }`)],
     [
       "a line beside the problem",

@@ -1,4 +1,4 @@
-/** A variable in the place of any value there is, one at a time: whatever is said about it, its value is not. */
+/** Replaces each value by a variable, one at a time: no message shows the value of the variable. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parseDocument, visit } from "yaml";
@@ -8,7 +8,7 @@ import { parseConfig } from "../../src/config/parse-config.js";
 const whole = readFileSync(new URL("fixtures/every-key.yaml", import.meta.url), "utf8");
 const SECRET = "hunter2, 5x";
 
-/** The file with a variable in the place of its value number `index`; `undefined` when it has not so many. */
+/** The file with a variable instead of the value with the index; `undefined` beyond the last value. */
 function withVariableAt(index: number): string | undefined {
   const document = parseDocument(whole);
   let count = 0;
@@ -37,7 +37,7 @@ function saidOf(text: string): string | undefined {
 }
 
 describe("the value of a variable", () => {
-  it("is not shown, wherever the variable stands", () => {
+  it("is not shown, wherever the variable is", () => {
     const said: string[] = [];
     let count = 0;
     for (let text = withVariableAt(0); text !== undefined; text = withVariableAt(++count)) {

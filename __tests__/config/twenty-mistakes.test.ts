@@ -1,4 +1,4 @@
-/** One file with twenty planted mistakes of every kind: each is found, each is located, and nothing else is. */
+/** A file with twenty planted mistakes of every kind: exactly these are found, with their positions. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { problemsOf, refusalOf } from "./problems-of.js";
@@ -6,7 +6,7 @@ import { problemsOf, refusalOf } from "./problems-of.js";
 const text = readFileSync(new URL("fixtures/twenty-mistakes.yaml", import.meta.url), "utf8");
 
 describe("a configuration with twenty mistakes", () => {
-  it("is refused with twenty problems, in the order of its lines", () => {
+  it("is rejected with twenty problems, in the order of its lines", () => {
     const found = problemsOf(text).map(
       ({ line, column, code, where }) => `${line}:${column} ${code} ${where}`,
     );
@@ -34,14 +34,14 @@ describe("a configuration with twenty mistakes", () => {
     ]);
   });
 
-  it("is refused with one error that prints them all", () => {
+  it("is rejected with one error that shows them all", () => {
     const { message, code } = refusalOf(text);
     expect(code).toBe("INVALID_CONFIG");
     expect(message).toMatch(/^rota\.yaml has 20 problems\.\n\n/);
     expect(message.match(/^rota\.yaml:\d+:\d+ /gm)).toHaveLength(20);
   });
 
-  it("suggests what was meant where a key, a type or a value is misspelt", () => {
+  it("has suggestions for misspelt keys, types and values", () => {
     const meant = problemsOf(text).flatMap(({ given, suggestion }) =>
       suggestion === undefined ? [] : [`${given} ${suggestion}`],
     );

@@ -314,7 +314,7 @@ export function describeJobFinish(kind: string, make: MakeJobFinishSubject): voi
       const { store, claims, refuseWrites } = await sceneWith(2);
       await store.startJobs(claims.map(started));
       const restore = refuseWrites();
-      await expect(store.finishJobs(claims.map(finish))).rejects.toThrow();
+      await expect(store.finishJobs(claims.map(finish))).rejects.toThrow(Error);
       restore();
       for (const claim of claims) {
         expect(await store.read(claim)).toEqual(claim.state);

@@ -182,7 +182,7 @@ export function describeStateStore(kind: string, make: MakeStore): void {
         },
         { message: "undecided" },
       ],
-      ["answers what no state can be", () => ({ failure_count: -1 }), { code: "INVALID_STATE" }],
+      ["returns an invalid patch", () => ({ failure_count: -1 }), { code: "INVALID_STATE" }],
     ])("keep all other changes made at once with a function that %s", async (_, decide, reason) => {
       const { store } = await openStore();
       const updates = await Promise.allSettled([
@@ -239,7 +239,7 @@ export function describeStateStore(kind: string, make: MakeStore): void {
         },
         { message: "undecided" },
       ],
-      ["is what no state can be", () => ({ failure_count: -1 }), { code: "INVALID_STATE" }],
+      ["is an invalid patch", () => ({ failure_count: -1 }), { code: "INVALID_STATE" }],
     ])("stay all as they are when one of many decisions %s", async (_, decide, reason) => {
       const { store } = await openStore();
       await store.update(key("a/x"), { failure_count: 1 });
@@ -256,7 +256,7 @@ export function describeStateStore(kind: string, make: MakeStore): void {
       expect(await store.read(key("b/z"))).toMatchObject({ missed_count: 3 });
     });
 
-    it("stay all as they are when one of many has a name that cannot be", async () => {
+    it("stay all as they are when one of many has an invalid name", async () => {
       const { store } = await openStore();
       await expect(
         store.updateAll([key("a/x"), { agent: "a", schedule: "" }], () => ({ failure_count: 1 })),
@@ -301,7 +301,7 @@ export function describeStateStore(kind: string, make: MakeStore): void {
       ["an unknown key", () => ["a/x", { lastRun: 1 }]],
       ["an unknown status", () => ["a/x", { status: "sleeping" }]],
       ["a status that is cleared", () => ["a/x", { status: null }]],
-      ["a time that is none", () => ["a/x", { next_run_at: "tomorrow" }]],
+      ["a malformed time", () => ["a/x", { next_run_at: "tomorrow" }]],
       ["a count below zero", () => ["a/x", { failure_count: -1 }]],
       ["a hint that never expires", () => ["a/x", { hint: { interval: "5m" } }]],
     ])("refuse %s and stay as they are", async (_, bad) => {
@@ -443,7 +443,7 @@ export function describeStateStore(kind: string, make: MakeStore): void {
       expect(names((await store.claimDue(10)).skipped)).toEqual(["a/y"]);
     });
 
-    it("leaves no trace in the state of a claim that nobody renewed", async () => {
+    it("leaves no trace in the state of a claim that was not renewed", async () => {
       const { store, clock } = await storeWith({ "a/x": "12:00:00" });
       await store.claim(key("a/x"));
       await clock.advance(LEASE_MS);
@@ -479,7 +479,7 @@ export function describeStateStore(kind: string, make: MakeStore): void {
       expect(only((await store.claimDue(10)).claims).seenAt).toEqual(clock.now());
     });
 
-    it("gives those who wait their turn when capacity frees, the oldest first", async () => {
+    it("claims waiting schedules when capacity frees, the oldest first", async () => {
       const { store, clock } = await storeWith({ "a/x": "00:00:00", "a/z": "00:00:20", "a/y": "00:00:10" });
       const first = only((await store.claimDue(10)).claims);
       await clock.advance("25s");
@@ -519,7 +519,7 @@ export function describeStateStore(kind: string, make: MakeStore): void {
       expect(await store.read(key("a/x"))).toMatchObject({ status: "idle", failure_count: 0 });
     });
 
-    it("frees capacity for who waits, also when what ran is no longer defined", async () => {
+    it("frees capacity for waiting schedules, also when what ran is no longer defined", async () => {
       const { store } = await storeWith({ "a/x": "00:00:00", "a/y": "00:00:00" });
       const claim = only((await store.claimDue(10)).claims);
       await store.define({ schedules: [key("a/y")] });
@@ -1063,24 +1063,24 @@ export function describeStateStore(kind: string, make: MakeStore): void {
       expect(await nextDueAt(store)).toEqual(new Date(at("00:05:00")));
     });
 
-    it("is none when nothing is planned", async () => {
+    it("is undefined when nothing is planned", async () => {
       const { store } = await openStore();
       await store.define({ schedules: [key("a/x")] });
       expect(await nextDueAt(store)).toBeUndefined();
     });
 
-    it("ignores who waits for capacity, until capacity frees", async () => {
+    it("ignores slots that wait for capacity, which are given when capacity frees", async () => {
       const { store } = await storeWith({ "a/x": "00:00:00", "a/y": "00:00:00" });
       const claim = only((await store.claimDue(10)).claims);
       expect(await nextDueAt(store)).toBeUndefined();
       await completeClaim(store, claim, {});
-      expect(await nextDueAt(store)).toEqual(new Date(at("00:00:00")));
+      expect(names((await store.claimDue(10)).claims)).toEqual(["a/y"]);
     });
 
-    it("is in the past while more is due than was asked for", async () => {
-      const { store } = await storeWith({ "a/x": "00:00:00", "b/y": "00:00:00" });
-      await store.claimDue(1);
-      expect(await nextDueAt(store)).toEqual(new Date(at("00:00:00")));
+    it("ignores slots that wait for the caller's limit, which are given with the next claims", async () => {
+      const { store } = await storeWith({ "a/x": "00:00:00", "b/y": "00:00:00", "c/z": "00:01:00" });
+      expect((await store.claimDue(1)).nextDueAt).toEqual(new Date(at("00:01:00")));
+      expect(names((await store.claimDue(1)).claims)).toEqual(["b/y"]);
     });
 
     it("moves with the end of a pause", async () => {

@@ -1,4 +1,4 @@
-/** What every work source guarantees, whatever is behind it. Two adapters of a scene stand for two processes. */
+/** The contract of all work sources. Two adapters of a scene stand for two processes. */
 import { describe, expect, it } from "vitest";
 import type { FakeClock } from "../../src/clock.js";
 import type {
@@ -14,7 +14,7 @@ export interface NewItem {
   readonly created_at?: string;
 }
 
-/** A source with nothing in it yet. What has to be cleaned up is so when the test has finished. */
+/** An empty source, which is cleaned up at the end of the test. */
 export interface WorkSourceScene {
   readonly clock: FakeClock;
   readonly add: (item: NewItem) => Promise<void>;
@@ -52,13 +52,13 @@ export function describeWorkSource(
     return { ...scene, adapter, id: item?.id ?? "" };
   }
 
-  describe(`what is available in ${kind}`, () => {
-    it("is nothing at first", async () => {
+  describe(`the available work of ${kind}`, () => {
+    it("is empty at first", async () => {
       const adapter = (await makeScene()).connect();
       expect(await adapter.fetchAvailableWork()).toEqual([]);
     });
 
-    it("is every item that was added, with an id of its own", async () => {
+    it("is every added item, with a unique id", async () => {
       const scene = await makeScene();
       await scene.add({ title: "one" });
       await scene.add({ title: "two" });
@@ -67,7 +67,7 @@ export function describeWorkSource(
       expect(new Set(items.map(({ id }) => id)).size).toBe(2);
     });
 
-    it("is no more than was asked for, the most urgent and then the oldest first", async () => {
+    it("is limited to the requested number, with the most urgent and then the oldest first", async () => {
       const scene = await makeScene();
       await scene.add({ title: "later", priority: "high", created_at: "2026-02-02T00:00:00Z" });
       await scene.add({ title: "low", priority: "low", created_at: "2025-01-01T00:00:00Z" });
@@ -77,7 +77,7 @@ export function describeWorkSource(
       expect(titles(items)).toEqual(["critical", "earlier", "later"]);
     });
 
-    it("is not looked for when nobody waits for it", async () => {
+    it("is not fetched when the signal has fired", async () => {
       const { adapter } = await sceneWithItem();
       const signal = AbortSignal.abort(new Error("nobody waits"));
       await expect(adapter.fetchAvailableWork({ signal })).rejects.toThrow("nobody waits");
@@ -85,46 +85,43 @@ export function describeWorkSource(
   });
 
   describe(`a claim in ${kind}`, () => {
-    it("is given with the item, as it was available", async () => {
+    it("returns the item as it was fetched", async () => {
       const { adapter, id } = await sceneWithItem();
       const [item] = await adapter.fetchAvailableWork();
       expect(await adapter.claimWork(id)).toMatchObject({ isClaimed: true, item });
     });
 
-    it("makes the item unavailable to everybody", async () => {
+    it("makes the item unavailable to all adapters", async () => {
       const { adapter, id, connect } = await sceneWithItem();
       await adapter.claimWork(id);
       expect(await adapter.fetchAvailableWork()).toEqual([]);
       expect(await connect().fetchAvailableWork()).toEqual([]);
     });
 
-    it("is not given again while it lasts", async () => {
+    it("is exclusive while it lasts", async () => {
       const { adapter, id, connect } = await sceneWithItem();
       await adapter.claimWork(id);
       expect(await adapter.claimWork(id)).toEqual({ isClaimed: false, reason: "taken" });
       expect(await connect().claimWork(id)).toEqual({ isClaimed: false, reason: "taken" });
     });
 
-    it(`is given to one of ${CLAIMERS} adapters that try at once`, async () => {
+    it(`succeeds for one of ${CLAIMERS} concurrent adapters`, async () => {
       const { id, connect } = await sceneWithItem();
       const adapters = Array.from({ length: CLAIMERS }, () => connect());
       const claims = await Promise.all(adapters.map((adapter) => adapter.claimWork(id)));
       expect(claims.filter(({ isClaimed }) => isClaimed)).toHaveLength(1);
     });
 
-    it(`is given to one of ${CLAIMERS} calls of an adapter at once`, async () => {
+    it(`succeeds for one of ${CLAIMERS} concurrent calls of an adapter`, async () => {
       const { id, adapter } = await sceneWithItem();
       const calls = Array.from({ length: CLAIMERS }, () => adapter.claimWork(id));
       expect((await Promise.all(calls)).filter(({ isClaimed }) => isClaimed)).toHaveLength(1);
     });
 
-    it.each(["", "nonsense", "../../etc/passwd", "\0"])(
-      "is not given on the unknown id %j",
-      async (unknown) => {
-        const { adapter } = await sceneWithItem();
-        expect(await adapter.claimWork(unknown)).toEqual({ isClaimed: false, reason: "gone" });
-      },
-    );
+    it.each(["", "nonsense", "../../etc/passwd", "\0"])("fails for the unknown id %j", async (unknown) => {
+      const { adapter } = await sceneWithItem();
+      expect(await adapter.claimWork(unknown)).toEqual({ isClaimed: false, reason: "gone" });
+    });
   });
 
   describe(`completing an item of ${kind}`, () => {
@@ -136,7 +133,7 @@ export function describeWorkSource(
       expect(await connect().claimWork(id)).toEqual({ isClaimed: false, reason: "gone" });
     });
 
-    it("a second time changes nothing", async () => {
+    it("a second time has no effect", async () => {
       const { adapter, id } = await sceneWithItem();
       await adapter.claimWork(id);
       await adapter.completeWork(id, SUCCESS);
@@ -145,34 +142,34 @@ export function describeWorkSource(
       expect(await adapter.fetchAvailableWork()).toEqual([]);
     });
 
-    it("twice at once is done once", async () => {
+    it("twice at the same time is done once", async () => {
       const { adapter, id } = await sceneWithItem();
       await adapter.claimWork(id);
       const calls = [adapter.completeWork(id, SUCCESS), adapter.completeWork(id, SUCCESS)];
       expect((await Promise.all(calls)).filter(Boolean)).toHaveLength(1);
     });
 
-    it("without a claim changes nothing", async () => {
+    it("without a claim has no effect", async () => {
       const { adapter, id } = await sceneWithItem();
       expect(await adapter.completeWork(id, SUCCESS)).toBe(false);
       expect(titles(await adapter.fetchAvailableWork())).toEqual(["only"]);
     });
 
-    it("that another adapter has claimed changes nothing", async () => {
+    it("that a different adapter has claimed has no effect", async () => {
       const { adapter, id, connect } = await sceneWithItem();
       await adapter.claimWork(id);
       expect(await connect().completeWork(id, SUCCESS)).toBe(false);
       expect(await adapter.completeWork(id, SUCCESS)).toBe(true);
     });
 
-    it("of an unknown id changes nothing", async () => {
+    it("of an unknown id has no effect", async () => {
       const { adapter } = await sceneWithItem();
       expect(await adapter.completeWork("nonsense", SUCCESS)).toBe(false);
       expect(await adapter.releaseWork("nonsense")).toBe(false);
     });
   });
 
-  describe(`giving back an item of ${kind}`, () => {
+  describe(`releasing an item of ${kind}`, () => {
     it("makes it available again, as it was", async () => {
       const { adapter, id, connect } = await sceneWithItem();
       const before = await adapter.fetchAvailableWork();
@@ -184,7 +181,7 @@ export function describeWorkSource(
       );
     });
 
-    it("lets another claim it", async () => {
+    it("lets a different adapter claim it", async () => {
       const { adapter, id, connect } = await sceneWithItem();
       await adapter.claimWork(id);
       await adapter.releaseWork(id);
@@ -192,7 +189,7 @@ export function describeWorkSource(
       expect(await adapter.completeWork(id, SUCCESS)).toBe(false);
     });
 
-    it("that another adapter has claimed changes nothing", async () => {
+    it("that a different adapter has claimed has no effect", async () => {
       const { adapter, id, connect } = await sceneWithItem();
       await adapter.claimWork(id);
       expect(await connect().releaseWork(id)).toBe(false);
@@ -201,7 +198,7 @@ export function describeWorkSource(
   });
 
   describe(`an item of ${kind}`, () => {
-    it("is found by its id wherever it stands", async () => {
+    it("is found by its id in every state", async () => {
       const { adapter, id } = await sceneWithItem();
       expect(await adapter.getWork(id)).toMatchObject({ id, title: "only" });
       await adapter.claimWork(id);
@@ -210,7 +207,7 @@ export function describeWorkSource(
       expect(await adapter.getWork(id)).toMatchObject({ id, title: "only" });
     });
 
-    it("is not found by another id", async () => {
+    it("is not found by a different id", async () => {
       const { adapter, id } = await sceneWithItem();
       expect(await adapter.getWork(`${id}0`)).toBeUndefined();
       expect(await adapter.getWork("nonsense")).toBeUndefined();
@@ -220,7 +217,7 @@ export function describeWorkSource(
   describe.runIf(claimExpiryMs !== undefined)(`a claim in ${kind} that expires`, () => {
     const lifeMs = claimExpiryMs ?? 0;
 
-    it("says when, and lasts until then", async () => {
+    it("has an expiry, and lasts until then", async () => {
       const { adapter, id, connect, clock } = await sceneWithItem();
       const expiresAt = new Date(clock.now().getTime() + lifeMs);
       expect(await adapter.claimWork(id)).toMatchObject({ expiresAt });
@@ -228,7 +225,7 @@ export function describeWorkSource(
       expect(await connect().fetchAvailableWork()).toEqual([]);
     });
 
-    it("makes the item available again, to whoever looks first", async () => {
+    it("makes the item available again after its expiry", async () => {
       const { adapter, id, connect, clock } = await sceneWithItem();
       await adapter.claimWork(id);
       await clock.advance(lifeMs);
@@ -237,7 +234,7 @@ export function describeWorkSource(
       expect(titles(await connect().fetchAvailableWork())).toEqual(["only"]);
     });
 
-    it("cannot complete what another has claimed since", async () => {
+    it("cannot complete an item that a different adapter has claimed since", async () => {
       const { adapter, id, connect, clock } = await sceneWithItem();
       await adapter.claimWork(id);
       await clock.advance(lifeMs);
@@ -249,7 +246,7 @@ export function describeWorkSource(
       expect(await other.completeWork(id, SUCCESS)).toBe(true);
     });
 
-    it("can still complete what nobody else has looked for", async () => {
+    it("can still complete an item that no other adapter has fetched since", async () => {
       const { adapter, id, clock } = await sceneWithItem();
       await adapter.claimWork(id);
       await clock.advance(lifeMs);
@@ -257,7 +254,7 @@ export function describeWorkSource(
       expect(await adapter.fetchAvailableWork()).toEqual([]);
     });
 
-    it("lasts as long again once it is renewed", async () => {
+    it("lasts its full time again after a renewal", async () => {
       const { adapter, id, connect, clock } = await sceneWithItem();
       await adapter.claimWork(id);
       await clock.advance(lifeMs - leastMs);
@@ -268,7 +265,7 @@ export function describeWorkSource(
       expect(titles(await connect().fetchAvailableWork())).toEqual(["only"]);
     });
 
-    it("cannot be renewed when another has the item", async () => {
+    it("cannot be renewed when a different adapter has the item", async () => {
       const { adapter, id, connect, clock } = await sceneWithItem();
       await adapter.claimWork(id);
       await clock.advance(lifeMs);
@@ -279,7 +276,7 @@ export function describeWorkSource(
       expect(await other.renewWork?.(id)).toBe(true);
     });
 
-    it("can be renewed and ended at once", async () => {
+    it("can be renewed and ended at the same time", async () => {
       const { adapter, id, clock } = await sceneWithItem();
       await adapter.claimWork(id);
       await clock.advance(1_000);

@@ -32,7 +32,7 @@ describe("max_concurrent", () => {
   it("of 2 starts two of three due schedules, and the third is at capacity", async () => {
     const clock = new FakeClock(START);
     const { scheduler, runs, events } = scene({ clock, work: () => clock.sleep("10m") });
-    await scheduler.start([agent("a", { x: every("1h"), y: every("1h"), z: every("1h") }, 2)]);
+    await scheduler.start([agent("a", { x: every("1h"), y: every("1h"), z: every("1h") }, { capacity: 2 })]);
     await clock.advance("1m");
     expect(runs).toEqual(["00:00 a/x", "00:00 a/y"]);
     expect(events).toContain("skipped a/z at_capacity 00:00");
@@ -78,7 +78,7 @@ describe("one schedule", () => {
         running--;
       },
     });
-    await scheduler.start([agent("a", { x: every("5s") }, 5)]);
+    await scheduler.start([agent("a", { x: every("5s") }, { capacity: 5 })]);
     await clock.advance("5m");
     expect(most).toBe(1);
     expect(runs.length).toBeGreaterThan(5);

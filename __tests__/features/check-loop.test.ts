@@ -1,22 +1,22 @@
 /** What Rota promises about its loop, one test a promise. */
 import { describe, expect, it } from "vitest";
 import { checkSchedule, type ScheduleQuestion } from "../../src/index.js";
-import { agent, cron, every, fleet } from "../scheduler/fleet.js";
+import { agent, cron, every, gatedScene } from "../scheduler/scene.js";
 
 describe("the check loop", () => {
   it("looks every second: 10 s of idling are 10 looks", async () => {
-    const { scheduler, clock } = fleet();
-    await scheduler.start([agent("a", { cron: "0 12 * * *" })]);
+    const { scheduler, clock } = gatedScene();
+    await scheduler.start([agent("a", { work: cron("0 12 * * *") })]);
     await clock.advance(9_999);
     expect(scheduler.getState().checkCount).toBe(10);
   });
 
   it("survives errors: one agent's throwing job and a failing look leave the other on time", async () => {
-    const { scheduler, clock, store, starts } = fleet();
+    const { scheduler, clock, store, starts } = gatedScene();
     const run = (): never => {
       throw new Error("always");
     };
-    await scheduler.start([agent("A", { every: "1s", run }), agent("B", { every: "10s" })]);
+    await scheduler.start([agent("A", { work: every("1s") }, { run }), agent("B", { work: every("10s") })]);
     await clock.advance("5s");
     store.fail("claimDue", new Error("once"));
     await clock.advance("25s");
@@ -29,8 +29,8 @@ describe("the check loop", () => {
   });
 
   it("stops at once although it would sleep for 60 s", async () => {
-    const { scheduler, clock, settle } = fleet({ checkInterval: 60_000 });
-    await scheduler.start([agent("a", { cron: "0 12 * * *" })]);
+    const { scheduler, clock, settle } = gatedScene({ checkInterval: 60_000 });
+    await scheduler.start([agent("a", { work: cron("0 12 * * *") })]);
     await settle();
     await scheduler.stop();
     expect([clock.time(), clock.sleeping]).toEqual(["00:00", 0]);
@@ -75,13 +75,11 @@ describe("the check loop", () => {
   });
 
   it("shows what each schedule waits for", async () => {
-    const { scheduler, clock } = fleet();
+    const { scheduler, clock } = gatedScene();
     const run = (): Promise<void> => clock.sleep("1h");
     await scheduler.start([
-      agent("busy", { schedules: { runs: every("1h"), waits: every("1h") }, run }),
-      agent("idle", {
-        schedules: { hook: { type: "webhook" }, off: cron("0 1 * * *"), later: cron("0 1 * * *") },
-      }),
+      agent("busy", { runs: every("1h"), waits: every("1h") }, { run }),
+      agent("idle", { hook: { type: "webhook" }, off: cron("0 1 * * *"), later: cron("0 1 * * *") }),
     ]);
     await scheduler.disable("idle", "off");
     await clock.advance("1s");
@@ -96,34 +94,34 @@ describe("the check loop", () => {
   });
 
   it("tells the log and the listeners of skips, with agent, schedule and reason", async () => {
-    const { scheduler, clock, lines } = fleet();
+    const { scheduler, clock, lines } = gatedScene();
     const told: unknown[] = [];
     scheduler.on("schedule:skipped", ({ agent: name, schedule, reason }) =>
       told.push([name, schedule, reason]),
     );
     const schedules = { first: every("1h"), second: every("1h") };
-    await scheduler.start([agent("a", { schedules, run: () => clock.sleep("10s") })]);
+    await scheduler.start([agent("a", schedules, { run: () => clock.sleep("10s") })]);
     await clock.advance("5s");
     expect(told).toEqual([["a", "second", "at_capacity"]]);
     expect(lines).toContain("debug: Skipping a/second at 2026-03-01T00:00:00.000Z: at_capacity");
   });
 
   it("takes new agents at its next look: a removed one ends its job and starts none", async () => {
-    const { scheduler, clock, store, starts } = fleet();
-    await scheduler.start([agent("a", { every: "5s", run: () => clock.sleep("10s") })]);
+    const { scheduler, clock, store, starts } = gatedScene();
+    await scheduler.start([agent("a", { work: every("5s") }, { run: () => clock.sleep("10s") })]);
     await clock.advance("5s");
-    scheduler.setAgents([agent("b", { every: "30s" })]);
+    scheduler.setAgents([agent("b", { work: every("30s") })]);
     await clock.advance("35s");
     expect(starts).toEqual(["a 00:00", "b 00:00:05", "b 00:00:35"]);
     expect(await store.jobs.list({ agent: "a" })).toMatchObject([{ status: "completed" }]);
   });
 
   it("honours what changed between two looks: pause, hint, edit", async () => {
-    const { scheduler, clock, store, starts } = fleet();
+    const { scheduler, clock, store, starts } = gatedScene();
     await scheduler.start([
-      agent("paused", { every: "10s" }),
-      agent("hinted", { every: "1h" }),
-      agent("edited", { cron: "0 12 * * *" }),
+      agent("paused", { work: every("10s") }),
+      agent("hinted", { work: every("1h") }),
+      agent("edited", { work: cron("0 12 * * *") }),
     ]);
     await clock.advance(5_500);
     await scheduler.pause("paused");

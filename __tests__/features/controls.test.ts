@@ -27,7 +27,7 @@ describe("trigger", () => {
 
   it("starts the named schedule or the first, and answers with the job's id", async () => {
     const { scheduler, clock, jobs } = scene();
-    await scheduler.start([agent("a", { first: later, second: later }, 2)]);
+    await scheduler.start([agent("a", { first: later, second: later }, { capacity: 2 })]);
     const results = [await scheduler.trigger("a"), await scheduler.trigger("a", "second")];
     await clock.advance(0);
     expect(jobs.map(({ schedule }) => schedule)).toEqual(["first", "second"]);
@@ -63,7 +63,7 @@ describe("trigger", () => {
 describe("a pause", () => {
   it("of an hour means no scheduled run for an hour", async () => {
     const { scheduler, clock, runs } = scene();
-    await scheduler.start([agent("a", { i: every("5m"), c: cron("* * * * *") }, 2)]);
+    await scheduler.start([agent("a", { i: every("5m"), c: cron("* * * * *") }, { capacity: 2 })]);
     await scheduler.pause("a", undefined, "2026-03-01T01:00:00Z");
     await clock.advance("59m");
     expect(runs).toEqual([]);

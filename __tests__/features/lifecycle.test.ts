@@ -10,16 +10,17 @@ import {
   SchedulerShutdownError,
   ScheduleTriggerError,
 } from "../../src/index.js";
-import { agent, fleet, keepingLogger, MIDNIGHT, watch } from "../scheduler/fleet.js";
+import { agent, cron, every, gatedScene, HOURLY, keepingLogger, START } from "../scheduler/scene.js";
+import { watch } from "../watched-promise.js";
 import { thrownBy } from "../thrown-by.js";
 
 describe("a scheduler", () => {
   it("never starts webhook and chat schedules by itself, but does when it is asked", async () => {
-    const { scheduler, clock, starts } = fleet();
+    const { scheduler, clock, starts } = gatedScene();
     const skips: unknown[] = [];
     scheduler.on("schedule:skipped", ({ schedule, reason }) => skips.push([schedule, reason]));
     const schedules = { hook: { type: "webhook" }, chat: { type: "chat" } } as const;
-    await scheduler.start([agent("a", { schedules })]);
+    await scheduler.start([agent("a", schedules)]);
     await clock.advance("1h");
     expect([starts, skips]).toEqual([
       [],
@@ -34,15 +35,15 @@ describe("a scheduler", () => {
   });
 
   it("refuses a wrong schedule when it is given, and never at its time", async () => {
-    const { scheduler, clock, starts, errors } = fleet();
-    await scheduler.start([agent("a", { cron: "banana" })]);
-    expect(errors).toEqual([expect.stringContaining("banana")]);
+    const { scheduler, clock, starts, troubles } = gatedScene();
+    await scheduler.start([agent("a", { work: cron("banana") })]);
+    expect(troubles).toEqual([expect.stringContaining("banana")]);
     await clock.advance("25h");
-    expect([starts, errors.length]).toEqual([[], 1]);
+    expect([starts, troubles.length]).toEqual([[], 1]);
   });
 
   it("starts once: a second start is refused, and there is one loop", async () => {
-    const { scheduler, clock } = fleet();
+    const { scheduler, clock } = gatedScene();
     await scheduler.start([]);
     await expect(scheduler.start([])).rejects.toThrow("already running");
     await clock.advance(9_999);
@@ -50,13 +51,13 @@ describe("a scheduler", () => {
   });
 
   it("tells its status and its counts", async () => {
-    const { scheduler, clock } = fleet();
+    const { scheduler, clock } = gatedScene();
     expect(scheduler.getState()).toMatchObject({ status: "stopped", startedAt: undefined, checkCount: 0 });
-    await scheduler.start([agent("a", { run: () => clock.sleep("5s") })]);
+    await scheduler.start([agent("a", HOURLY, { run: () => clock.sleep("5s") })]);
     await clock.advance("2s");
     expect(scheduler.getState()).toMatchObject({
       status: "running",
-      startedAt: new Date(MIDNIGHT),
+      startedAt: new Date(START),
       triggerCount: 1,
       lastCheckAt: new Date("2026-03-01T00:00:02Z"),
     });
@@ -72,10 +73,10 @@ describe("a scheduler", () => {
   });
 
   it("stops gracefully: it starts nothing more, and waits for a job of 2 s", async () => {
-    const { scheduler, clock, starts, store } = fleet();
+    const { scheduler, clock, starts, store } = gatedScene();
     await scheduler.start([
-      agent("a", { run: () => clock.sleep("2s") }),
-      agent("b", { cron: "* * * * * *" }),
+      agent("a", HOURLY, { run: () => clock.sleep("2s") }),
+      agent("b", { work: cron("* * * * * *") }),
     ]);
     await clock.advance(500);
     const stop = watch(scheduler.stop());
@@ -88,8 +89,8 @@ describe("a scheduler", () => {
   });
 
   it("stops in time: a job of 60 s and a timeout of 100 ms are an error that counts one job", async () => {
-    const { scheduler, clock } = fleet();
-    await scheduler.start([agent("a", { run: () => clock.sleep("60s") })]);
+    const { scheduler, clock } = gatedScene();
+    await scheduler.start([agent("a", HOURLY, { run: () => clock.sleep("60s") })]);
     await clock.advance("1s");
     const stop = watch(scheduler.stop({ timeout: 100 }));
     await clock.advance(100);
@@ -113,7 +114,9 @@ describe("a scheduler", () => {
     const { logger, lines } = keepingLogger();
     await using scheduler = new Scheduler({ clock, logger, store: new MemoryStore() });
     const runs: string[] = [];
-    await scheduler.start([agent("a", { every: "1d", run: () => runs.push(clock.now().toISOString()) })]);
+    await scheduler.start([
+      agent("a", { work: every("1d") }, { run: () => runs.push(clock.now().toISOString()) }),
+    ]);
     await clock.advance("2d");
     expect(runs).toEqual([1, 2, 3].map((day) => `2030-06-0${day}T00:00:00.000Z`));
     expect(lines).toContain("info: Scheduler started with 1 agents.");

@@ -6,20 +6,13 @@ import { describe, expect, it } from "vitest";
 import { stateDirectory } from "../state/temporary-directory.js";
 import { root } from "./pages.js";
 
-interface Known {
-  readonly imports: readonly string[];
-  readonly folders: readonly string[];
-  readonly types: readonly string[];
-}
-
 const { structureProblems } = (await import(join(root, "lint/structure.js"))) as {
   structureProblems: (files: Readonly<Record<string, string>>, rules: object) => readonly string[];
 };
 const RULES = (await import(join(root, "lint/structure-rules.js"))) as object;
-const NONE: Known = { imports: [], folders: [], types: [] };
 
-function problemsOf(files: Readonly<Record<string, string>>, known: Partial<Known> = {}): readonly string[] {
-  return structureProblems(files, { ...RULES, KNOWN: { ...NONE, ...known } });
+function problemsOf(files: Readonly<Record<string, string>>): readonly string[] {
+  return structureProblems(files, RULES);
 }
 
 /** Whether the file `path` may import the file `target`, both given without "src/". */
@@ -154,23 +147,6 @@ describe("the lint of type names", () => {
     expect(problemsOf({ "src/state/a.ts": "export interface Place {}", "src/runner/b.ts": text })).toEqual(
       [],
     );
-  });
-});
-
-describe("the list of known violations", () => {
-  const files = { "src/state/store.ts": 'import { run } from "../runner/job-runner.js";' };
-  const entry = "src/state/store.ts -> src/runner/job-runner.ts";
-
-  it("silences what it lists", () => {
-    expect(problemsOf(files, { imports: [entry] })).toEqual([]);
-  });
-
-  it("must not list what breaks no rule", () => {
-    expect(problemsOf({}, { imports: [entry], folders: ["src/state"], types: ["Place"] })).toEqual([
-      `lint/structure-rules.js: KNOWN.imports lists "${entry}", which breaks no rule. Remove the entry.`,
-      'lint/structure-rules.js: KNOWN.folders lists "src/state", which breaks no rule. Remove the entry.',
-      'lint/structure-rules.js: KNOWN.types lists "Place", which breaks no rule. Remove the entry.',
-    ]);
   });
 });
 

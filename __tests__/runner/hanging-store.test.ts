@@ -22,8 +22,8 @@ async function runSlowly(scene: Scene, run: () => unknown): Promise<RunnerResult
   return running;
 }
 
-describe("a store that does not open a record", () => {
-  it("in time has the job not run, and that said", async () => {
+describe("a store that is slow to open a record", () => {
+  it("keeps the job from running after storeTimeoutMs, and the result says so", async () => {
     const scene = new Scene();
     let runs = 0;
     slowToStart(scene);
@@ -38,7 +38,7 @@ describe("a store that does not open a record", () => {
     expect(scene.executor.runningCount).toBe(0);
   });
 
-  it("is waited for until then", async () => {
+  it("is waited for until storeTimeoutMs", async () => {
     const scene = new Scene();
     const letStart = slowToStart(scene);
     const running = scene.executor.execute({ agent: { name: "worker", run: () => "done" }, prompt: "" });
@@ -48,13 +48,13 @@ describe("a store that does not open a record", () => {
     expect(scene.clock.sleeping).toBe(0);
   });
 
-  it("in the time that the executor was given has the job not run", async () => {
+  it("keeps the job from running after a configured storeTimeoutMs", async () => {
     const scene = new Scene({ storeTimeoutMs: 50 });
     slowToStart(scene);
     expect((await runSlowly(scene, () => "done")).error).toContain("in 50 ms");
   });
 
-  it("until later has it closed then", async () => {
+  it("gets the late record closed", async () => {
     const scene = new Scene();
     const letStart = slowToStart(scene);
     await runSlowly(scene, () => "done");
@@ -66,7 +66,7 @@ describe("a store that does not open a record", () => {
     expect(scene.lines).toEqual([`${jobs[0]?.id} of worker: ${error}`]);
   });
 
-  it("and fails later has that dropped", async () => {
+  it("may fail later without effect", async () => {
     const scene = new Scene();
     const late = settleable<never>();
     scene.store.jobs.start = () => late.promise;
@@ -78,7 +78,7 @@ describe("a store that does not open a record", () => {
 });
 
 describe("a store that does not close a record", () => {
-  it("leaves the job its result, and has that said once", async () => {
+  it("does not change the result of the job, and is logged once", async () => {
     const scene = new Scene();
     let tries = 0;
     scene.store.jobs.finish = () => {
@@ -89,25 +89,25 @@ describe("a store that does not close a record", () => {
     expect(result).toMatchObject({ success: true, status: "completed", summary: "done" });
     expect(tries).toBe(1);
     expect(scene.lines).toEqual([
-      `Could not record the end of ${result.jobId}: the store gave no answer in 30000 ms.`,
+      `Could not record the end of ${result.jobId}: the store did not reply in 30000 ms.`,
     ]);
     expect(scene.executor.runningCount).toBe(0);
     expect(scene.clock.sleeping).toBe(0);
   });
 });
 
-describe("a store that throws what it should reject with", () => {
+describe("a store that throws instead of rejecting", () => {
   const boom = (): never => {
     throw new Error("boom");
   };
 
-  it("when a record is opened has the job failed", async () => {
+  it("fails the job when it throws while opening the record", async () => {
     const scene = new Scene();
     scene.store.jobs.start = boom;
     expect(await runSlowly(scene, () => "done")).toMatchObject({ status: "failed", error: "boom" });
   });
 
-  it("when a record is closed leaves the job its result", async () => {
+  it("does not change the result when it throws while closing the record", async () => {
     const scene = new Scene();
     scene.store.jobs.finish = boom;
     expect(await runSlowly(scene, () => "done")).toMatchObject({ status: "completed" });

@@ -9,9 +9,9 @@ const boom = (): never => {
 
 describe("a job that succeeds", () => {
   it.each([
-    ["at once", (): unknown => "done"],
-    ["later", (): unknown => Promise.resolve("done")],
-  ])("%s has what it answered as its summary", async (_, run) => {
+    ["a text", (): unknown => "done"],
+    ["a promise of a text", (): unknown => Promise.resolve("done")],
+  ])("has the text as its summary when it returns %s", async (_, run) => {
     const { result, record } = await new Scene().run({ run });
     expect(result).toEqual({
       success: true,
@@ -23,7 +23,7 @@ describe("a job that succeeds", () => {
     expect(record).toMatchObject({ status: "completed", summary: "done", error: null });
   });
 
-  it("is told all about itself", async () => {
+  it("receives its id, agent, schedule, prompt, work item, attempt and record", async () => {
     const jobs: RuntimeJob[] = [];
     const run = (job: RuntimeJob): void => void jobs.push(job);
     const { record } = await new Scene().run(
@@ -40,7 +40,7 @@ describe("a job that succeeds", () => {
     });
   });
 
-  it("has its record open before it starts", async () => {
+  it("has an open record when it starts", async () => {
     const scene = new Scene();
     const seen: unknown[] = [];
     const run = async ({ jobId }: RuntimeJob): Promise<void> =>
@@ -52,7 +52,7 @@ describe("a job that succeeds", () => {
     ]);
   });
 
-  it("has its lines and pieces in its output, in their order", async () => {
+  it("has its log lines and writes in its output, in their order", async () => {
     const run = ({ log, write }: RuntimeJob): void => {
       log("one");
       void write("two ");
@@ -62,7 +62,7 @@ describe("a job that succeeds", () => {
     expect((await new Scene().run({ run })).output).toBe("one\ntwo three\nfour\n");
   });
 
-  it("keeps the bytes it wrote although it uses their buffer again", async () => {
+  it("keeps the bytes that it wrote when it reuses their buffer", async () => {
     const run = ({ write }: RuntimeJob): void => {
       const buffer = Buffer.from("first");
       void write(buffer);
@@ -86,7 +86,7 @@ describe("a job that fails", () => {
     ["rejects with text", () => Promise.reject("no luck"), "no luck"],
     ["rejects with a huge object", () => Promise.reject(huge), `${"x".repeat(4_000)}…`],
     [
-      "answers what cannot be waited for",
+      "returns an object whose `then` throws",
       () => ({
         // oxlint-disable-next-line unicorn/no-thenable
         get then() {
@@ -95,15 +95,18 @@ describe("a job that fails", () => {
       }),
       "boom",
     ],
-  ])("because it %s has said why", async (_, run: (job: RuntimeJob) => unknown, error) => {
-    const scene = new Scene();
-    const { result, record } = await scene.run({ run });
-    expect(result).toMatchObject({ success: false, status: "failed", error });
-    expect(record).toMatchObject({ status: "failed", error });
-    expectOver(scene);
-  });
+  ])(
+    "has the reason in its result and record when it %s",
+    async (_, run: (job: RuntimeJob) => unknown, error) => {
+      const scene = new Scene();
+      const { result, record } = await scene.run({ run });
+      expect(result).toMatchObject({ success: false, status: "failed", error });
+      expect(record).toMatchObject({ status: "failed", error });
+      expectOver(scene);
+    },
+  );
 
-  it("and succeeds a moment later has failed", async () => {
+  it("has failed even when its thenable resolves after it rejected", async () => {
     const twice = {
       // oxlint-disable-next-line unicorn/no-thenable
       then: (resolve: (value: unknown) => void, reject: (error: unknown) => void) => {

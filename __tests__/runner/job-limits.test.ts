@@ -1,4 +1,4 @@
-/** A job that takes too long, or that nobody needs any more, is told to end, and given up when it does not. */
+/** Timeouts, cancellation and grace: when a job is told to end, and when the runner abandons it. */
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../src/clock.js";
 import type { RunnerResult } from "../../src/runner/result.js";
@@ -8,7 +8,7 @@ import { expectOver, Scene, settleable } from "./scene.js";
 const never = (): Promise<never> => new Promise(() => {});
 
 describe("a job with a timeout", () => {
-  it("is told to end when its time is up", async () => {
+  it("has its signal fired at the timeout", async () => {
     const scene = new Scene();
     const told: string[] = [];
     const run = ({ signal }: RuntimeJob): Promise<void> => {
@@ -27,14 +27,14 @@ describe("a job with a timeout", () => {
     expectOver(scene);
   });
 
-  it("of its own goes by that, and not by its agent's", async () => {
+  it("in its options ignores the timeout of its agent", async () => {
     const scene = new Scene();
     const run = ({ signal }: RuntimeJob): Promise<void> => scene.clock.sleep("1h", signal);
     const { result } = await scene.run({ run, timeout: "5s" }, { timeout: 2_000 }, "3s");
     expect(result).toMatchObject({ status: "timeout", durationMs: 2_000 });
   });
 
-  it("has timed out also when it succeeds within the grace", async () => {
+  it("has timed out even when it succeeds within the grace", async () => {
     const scene = new Scene();
     const run = async (): Promise<string> => {
       await scene.clock.sleep("7s");
@@ -45,9 +45,9 @@ describe("a job with a timeout", () => {
   });
 
   it.each([
-    ["at once", (): unknown => "done"],
-    ["later", (): unknown => Promise.resolve("done")],
-  ])("that blocks the event loop beyond it and answers %s has timed out", async (_, answer) => {
+    ["a value", (): unknown => "done"],
+    ["a promise", (): unknown => Promise.resolve("done")],
+  ])("has timed out when it blocks the event loop past the timeout and returns %s", async (_, answer) => {
     let blockedMs = 0;
     class BlockedClock extends FakeClock {
       override monotonic(): number {
@@ -64,7 +64,7 @@ describe("a job with a timeout", () => {
     expectOver(scene);
   });
 
-  it.each([-1, 0, Number.NaN, "soon"])("of %s fails, and is not run", async (timeout) => {
+  it.each([-1, 0, Number.NaN, "soon"])("of %s fails without being run", async (timeout) => {
     let runs = 0;
     const { result } = await new Scene().run({ run: () => runs++, timeout });
     expect(result).toMatchObject({
@@ -74,25 +74,25 @@ describe("a job with a timeout", () => {
     expect(runs).toBe(0);
   });
 
-  it("leaves no timer behind", async () => {
+  it("leaves no timer when it ends in time", async () => {
     const scene = new Scene();
     await scene.run({ run: () => Promise.resolve(), timeout: "5s" });
     expect(scene.clock.sleeping).toBe(0);
   });
 });
 
-describe("a job that does not end when it is told to", () => {
-  it("is given up after the grace, and counted", async () => {
+describe("a job that ignores its signal after its timeout", () => {
+  it("is abandoned after the grace, and counted", async () => {
     const scene = new Scene();
     const { result, record } = await scene.run({ run: never, timeout: "5s" }, {}, "15s");
-    const error = "Timed out after 5000 ms, and given up 10000 ms later";
+    const error = "Timed out after 5000 ms, and abandoned 10000 ms later";
     expect(result).toMatchObject({ status: "timeout", error, durationMs: 15_000 });
     expect(record).toMatchObject({ status: "timeout", error });
     expect(scene.executor.abandonedCount).toBe(1);
     expectOver(scene);
   });
 
-  it("is not given up before", async () => {
+  it("is not abandoned within the grace", async () => {
     const scene = new Scene({ graceMs: 3_000 });
     const running = scene.executor.execute({ agent: { name: "a", run: never, timeout: 1_000 }, prompt: "" });
     await scene.clock.advance(3_999);
@@ -101,7 +101,7 @@ describe("a job that does not end when it is told to", () => {
     expect(await running).toMatchObject({ status: "timeout" });
   });
 
-  it("is waited for all the same where the grace never ends", async () => {
+  it("is waited for without end when graceMs is Infinity", async () => {
     const scene = new Scene({ graceMs: Infinity });
     const run = async (): Promise<void> => scene.clock.sleep("1h");
     const { result } = await scene.run({ run, timeout: "5s" }, {}, "1h");
@@ -110,9 +110,9 @@ describe("a job that does not end when it is told to", () => {
   });
 
   it.each([
-    ["answer", (late: ReturnType<typeof settleable>) => late.resolve("too late")],
+    ["value", (late: ReturnType<typeof settleable>) => late.resolve("too late")],
     ["rejection", (late: ReturnType<typeof settleable>) => late.reject(new Error("too late"))],
-  ])("has its late %s dropped, with a line that says so", async (_, settle) => {
+  ])("has its late %s ignored, with a line in the log", async (_, settle) => {
     const scene = new Scene();
     const late = settleable();
     const run = (): PromiseLike<unknown> => ({
@@ -124,12 +124,12 @@ describe("a job that does not end when it is told to", () => {
     settle(late);
     await scene.clock.advance(0);
     expect(scene.lines.at(-1)).toBe(
-      `${result.jobId} of worker ended 2000 ms after it was given up: its result is dropped.`,
+      `${result.jobId} of worker ended 2000 ms after it was abandoned: its result is ignored.`,
     );
     expect(await scene.store.jobs.get(result.jobId)).toMatchObject({ status: "timeout", summary: null });
   });
 
-  it("writes nothing any more", async () => {
+  it("can no longer write output once it is abandoned", async () => {
     const scene = new Scene();
     let log: RuntimeJob["log"] = () => {};
     const run = (job: RuntimeJob): Promise<never> => {
@@ -141,18 +141,18 @@ describe("a job that does not end when it is told to", () => {
     log("too late");
     await scene.clock.advance(0);
     expect(await scene.store.jobs.readOutput(result.jobId)).toBe("in time\n");
-    expect(scene.lines).toEqual([expect.stringContaining("it is given up")]);
+    expect(scene.lines).toEqual([expect.stringContaining("it is abandoned")]);
   });
 });
 
-describe("a job that is cancelled", () => {
+describe("a cancelled job", () => {
   const start = (
     { executor }: Scene,
     agent: Partial<RunnableAgent>,
     { signal }: AbortController,
   ): Promise<RunnerResult> => executor.execute({ agent: { name: "worker", ...agent }, prompt: "", signal });
 
-  it("is told to end, with the reason", async () => {
+  it("has its signal fired with the reason", async () => {
     const scene = new Scene();
     const controller = new AbortController();
     const run = ({ signal }: RuntimeJob): Promise<void> => scene.clock.sleep("1h", signal);
@@ -165,7 +165,7 @@ describe("a job that is cancelled", () => {
     expectOver(scene);
   });
 
-  it("is told so although it has a timeout", async () => {
+  it("has its signal fired although it has a timeout", async () => {
     const scene = new Scene();
     const controller = new AbortController();
     const run = ({ signal }: RuntimeJob): Promise<void> => scene.clock.sleep("1h", signal);
@@ -176,7 +176,7 @@ describe("a job that is cancelled", () => {
     expect(scene.clock.sleeping).toBe(0);
   });
 
-  it("and does not listen is given up after the same grace", async () => {
+  it("that ignores its signal is abandoned after the grace", async () => {
     const scene = new Scene();
     const controller = new AbortController();
     const running = start(scene, { run: never }, controller);
@@ -185,11 +185,11 @@ describe("a job that is cancelled", () => {
     await scene.clock.advance("10s");
     expect(await running).toMatchObject({
       status: "cancelled",
-      error: "Cancelled: not needed, and given up 10000 ms later",
+      error: "Cancelled: not needed, and abandoned 10000 ms later",
     });
   });
 
-  it("before it starts is not run", async () => {
+  it("is not run when it was cancelled before its start", async () => {
     let runs = 0;
     const signal = AbortSignal.abort(new Error("not needed"));
     const { result, record } = await new Scene().run({ run: () => runs++ }, { signal });
@@ -198,7 +198,7 @@ describe("a job that is cancelled", () => {
     expect(runs).toBe(0);
   });
 
-  it("and succeeds all the same has completed", async () => {
+  it("that succeeds has completed", async () => {
     const scene = new Scene();
     const controller = new AbortController();
     const run = async (): Promise<string> => {
@@ -212,7 +212,7 @@ describe("a job that is cancelled", () => {
     expect(await running).toMatchObject({ status: "completed", summary: "done" });
   });
 
-  it("leaves no listener at the signal", async () => {
+  it("leaves no listener on the signal when it ends", async () => {
     const signal = new AbortController().signal;
     let listeners = 0;
     const add = signal.addEventListener.bind(signal);

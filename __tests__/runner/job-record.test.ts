@@ -12,7 +12,7 @@ const boom = (): never => {
 };
 
 describe("the record of a job", () => {
-  it("is left to a caller who has opened it", async () => {
+  it("stays open when the caller passed it in", async () => {
     const scene = new Scene();
     const job = await scene.store.jobs.start({ agent: "worker", trigger: "manual" });
     const { result } = await scene.run({ run: ({ log }) => log("line") }, { job });
@@ -21,7 +21,7 @@ describe("the record of a job", () => {
     expect(await scene.store.jobs.readOutput(job.id)).toBe("line\n");
   });
 
-  it("that cannot be opened keeps the job from running", async () => {
+  it("that cannot be opened prevents the job from running", async () => {
     const scene = new Scene();
     let runs = 0;
     scene.store.jobs.start = async () => boom();
@@ -30,7 +30,7 @@ describe("the record of a job", () => {
     expect(runs).toBe(0);
   });
 
-  it("that cannot be closed at first is closed when it can", async () => {
+  it("is closed by a later try when the first one fails", async () => {
     const scene = new Scene();
     const finish = scene.store.jobs.finish.bind(scene.store.jobs);
     let tries = 0;
@@ -39,15 +39,15 @@ describe("the record of a job", () => {
     expect(tries).toBe(3);
   });
 
-  it("has nowhere to be without a store or a directory", async () => {
+  it("is refused without a store or a state directory", async () => {
     const result = await new JobExecutor().execute({ agent: { name: "a", run: () => "done" }, prompt: "" });
     expect(result).toMatchObject({
       success: false,
-      error: expect.stringContaining("give a store or a stateDir"),
+      error: "No store configured: pass `store` or `stateDir`.",
     });
   });
 
-  it("has no part of an answer that no record can hold", async () => {
+  it("leaves out fields of a result that it cannot hold", async () => {
     const cyclic: Record<string, unknown> = { success: true, exitCode: 1.5, summary: 7 };
     cyclic["responseBody"] = cyclic;
     const scene = new Scene(answering(cyclic));
@@ -60,7 +60,7 @@ describe("the record of a job", () => {
     expectOver(scene);
   });
 
-  it("has no response that is longer than what is kept of any", async () => {
+  it("leaves out a response that is longer than the limit", async () => {
     const scene = new Scene(answering({ success: true, responseBody: "x".repeat(200_000) }));
     expect((await scene.run({ runtime: { type: "custom" } })).record).toMatchObject({
       status: "completed",
@@ -69,8 +69,8 @@ describe("the record of a job", () => {
   });
 });
 
-describe("an executor with a directory", () => {
-  it("records jobs there beside the owner", async () => {
+describe("a JobExecutor with a stateDir", () => {
+  it("records jobs there while a scheduler owns the directory", async () => {
     const stateDir = stateDirectory();
     await using owner = new FileStore({ stateDir });
     await owner.open();

@@ -23,8 +23,8 @@ function refusal(agent: Partial<RunnableAgent>): unknown {
   return thrownBy(() => new RuntimeRegistry().runtimeOf({ name: "worker", ...agent }, context));
 }
 
-describe("an agent", () => {
-  it("with a run function is run by that", () => {
+describe("the runtime of an agent", () => {
+  it("is its run function, if it has one and no runtime", () => {
     const runtime = new RuntimeRegistry().runtimeOf(
       { name: "worker", run: () => {} },
       { ...context, sdkQuery },
@@ -32,17 +32,17 @@ describe("an agent", () => {
     expect(runtime).toBe(functionRuntime);
   });
 
-  it("with a runtime is run by that, though it has a function too", async () => {
+  it("is the configured one, even if the agent has a run function", async () => {
     const scene = new Scene(answering({ success: true, summary: "custom" }));
     const { result } = await scene.run({ run: () => "function", runtime: { type: "custom" } });
     expect(result.summary).toBe("custom");
   });
 
-  it("with neither is run by the sdkQuery", async () => {
+  it("is the sdkQuery for an agent with neither", async () => {
     expect((await new Scene({ sdkQuery }).run({})).result.summary).toBe("asked");
   });
 
-  it("with nothing at all is refused", () => {
+  it("is refused for an agent without run, runtime and sdkQuery", () => {
     expect(refusal({})).toMatchObject({
       code: "NO_RUNTIME",
       message: expect.stringContaining("Agent worker"),
@@ -50,7 +50,7 @@ describe("an agent", () => {
     expect(refusal({})).toBeInstanceOf(RunnerError);
   });
 
-  it("of an unknown type is refused, with the known ones", () => {
+  it("is refused with the known types when its type is unknown", () => {
     expect(refusal({ runtime: { type: "docker" } })).toMatchObject({
       code: "UNKNOWN_RUNTIME",
       message:
@@ -65,11 +65,11 @@ describe("an agent", () => {
     },
   );
 
-  it("whose messages runtime has nobody to ask is refused", () => {
+  it("is refused when its type is messages and there is no sdkQuery", () => {
     expect(refusal({ runtime: { type: "messages" } })).toMatchObject({ code: "INVALID_RUNTIME" });
   });
 
-  it("whose function runtime has no function fails, and says so", async () => {
+  it("fails the job when its type is function and the agent has no run", async () => {
     const { result } = await new Scene().run({ runtime: { type: "function" } });
     expect(result).toMatchObject({
       status: "failed",
@@ -79,26 +79,26 @@ describe("an agent", () => {
 });
 
 describe("a host's own runtime", () => {
-  it("may not have the type of another", () => {
+  it("cannot reuse the type of a registered runtime", () => {
     const error = thrownBy(() => new RuntimeRegistry().register("command", () => functionRuntime));
     expect(error).toMatchObject({ code: "DUPLICATE_RUNTIME", message: expect.stringContaining('"command"') });
   });
 
-  it("is among the known ones", () => {
+  it("is among the registered types", () => {
     expect(answering({}).runtimes.types).toEqual(["function", "command", "http", "messages", "custom"]);
   });
 
-  it.each([[null], [7], [{}], [{ success: "yes" }]])("that answers %j has failed", async (answer) => {
+  it.each([[null], [7], [{}], [{ success: "yes" }]])("fails the job when it returns %j", async (answer) => {
     const { result } = await new Scene(answering(answer)).run({ runtime: { type: "custom" } });
     expect(result).toMatchObject({ status: "failed", error: expect.stringContaining("expected { success") });
   });
 
-  it("that says that it failed without a reason has failed", async () => {
+  it("fails the job when it returns a failure without a reason", async () => {
     const { result } = await new Scene(answering({ success: false })).run({ runtime: { type: "custom" } });
     expect(result).toMatchObject({ status: "failed", error: "the job failed" });
   });
 
-  it("is made once for an agent", async () => {
+  it("is made once for each agent", async () => {
     const runtimes = new RuntimeRegistry();
     let made = 0;
     runtimes.register("custom", () => {

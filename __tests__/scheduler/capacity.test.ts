@@ -33,7 +33,9 @@ function crowd(options: SceneOptions = {}): Crowd {
 
 /** An agent with `count` schedules that are all due at once. */
 const eager = (name: string, count: number, capacity?: number): Agent =>
-  agent(name, Object.fromEntries(Array.from({ length: count }, (_, i) => [`s${i}`, every("1d")])), capacity);
+  agent(name, Object.fromEntries(Array.from({ length: count }, (_, i) => [`s${i}`, every("1d")])), {
+    capacity,
+  });
 
 describe("an agent's capacity", () => {
   it("holds within one pass: of five due schedules three start, the others as places become free", async () => {
@@ -82,7 +84,7 @@ describe("an agent's capacity", () => {
     const late = Object.fromEntries(
       Array.from({ length: 6 }, (_, i) => [`s${i}`, once("2026-03-09T00:00:00Z")]),
     );
-    await scheduler.start([agent("a", late, 2)]);
+    await scheduler.start([agent("a", late, { capacity: 2 })]);
     const results = await Promise.all(Object.keys(late).map((name) => scheduler.trigger("a", name)));
     await clock.advance("1m");
     expect(results.filter(({ success }) => success)).toHaveLength(2);

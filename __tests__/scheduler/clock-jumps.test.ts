@@ -165,7 +165,7 @@ describe.each([3, 30, 120])("a process that stands still for %i s", (seconds) =>
   it("runs every schedule at most one time late, no slot twice, and all go on in time", async () => {
     const stage = scene();
     const schedules = { i: every("10s"), c: cron("*/10 * * * * *"), o: once("2026-03-01T00:00:31Z") };
-    await stage.scheduler.start([agent("a", schedules, 3)]);
+    await stage.scheduler.start([agent("a", schedules, { capacity: 3 })]);
     await stage.clock.advance("30s");
     // Nothing wakes while the wall clock goes on.
     stage.clock.jump(seconds * 1000);

@@ -8,11 +8,11 @@ import {
   MemoryStore,
   type PlanSource,
   Scheduler,
-  type SchedulerEvent,
   type SchedulerOptions,
+  type SchedulerEvent,
   type TriggerInfo,
 } from "../../src/index.js";
-import { agent, fleet, MIDNIGHT } from "./fleet.js";
+import { agent, cron, every, gatedScene, HOURLY, type SceneOptions, START } from "./scene.js";
 
 /** What nobody caught, while the test runs. */
 function uncaught(): unknown[] {
@@ -43,10 +43,10 @@ const EVENTS: readonly SchedulerEvent[] = [
 
 describe("events", () => {
   it("tell a run from its plan to its end, in order", async () => {
-    const { scheduler, clock } = fleet();
+    const { scheduler, clock } = gatedScene();
     const told: string[] = [];
     for (const event of EVENTS) scheduler.on(event, () => told.push(`${clock.time()} ${event}`));
-    await scheduler.start([agent("a", { run: () => clock.sleep("5s") })]);
+    await scheduler.start([agent("a", HOURLY, { run: () => clock.sleep("5s") })]);
     await clock.advance("10s");
     await scheduler.stop();
     expect(told).toEqual([
@@ -60,7 +60,7 @@ describe("events", () => {
   });
 
   it("carry the job's record, as it begins and as it ends", async () => {
-    const { scheduler, clock } = fleet();
+    const { scheduler, clock } = gatedScene();
     const jobs: JobRecord[] = [];
     scheduler.on("job:started", ({ job }) => jobs.push(job));
     scheduler.on("job:finished", ({ job }) => jobs.push(job));
@@ -68,27 +68,27 @@ describe("events", () => {
       await clock.sleep("5s");
       throw new Error("no luck");
     };
-    await scheduler.start([agent("a", { run })]);
+    await scheduler.start([agent("a", HOURLY, { run })]);
     await clock.advance("5s");
     expect(jobs).toMatchObject([
-      { agent: "a", schedule: "work", status: "running", slot: MIDNIGHT, source: "first-run", attempt: 1 },
+      { agent: "a", schedule: "work", status: "running", slot: START, source: "first-run", attempt: 1 },
       { agent: "a", schedule: "work", status: "failed", error: "no luck", duration_ms: 5_000 },
     ]);
     expect(jobs[0]?.id).toBe(jobs[1]?.id);
   });
 
   it("tell how many jobs a stop has left running", async () => {
-    const { scheduler, clock } = fleet();
+    const { scheduler, clock } = gatedScene();
     const counts: number[] = [];
     scheduler.on("scheduler:stopped", ({ runningJobCount }) => counts.push(runningJobCount));
-    await scheduler.start([agent("a", { run: () => clock.sleep("5s") })]);
+    await scheduler.start([agent("a", HOURLY, { run: () => clock.sleep("5s") })]);
     await clock.advance("1s");
     await scheduler.stop({ waitForJobs: false });
     expect(counts).toEqual([1]);
   });
 
   it("are no longer told to a listener that was taken off", async () => {
-    const { scheduler } = fleet();
+    const { scheduler } = gatedScene();
     let count = 0;
     const listener = (): void => {
       count++;
@@ -99,7 +99,7 @@ describe("events", () => {
   });
 
   it("are told to all listeners although one throws", async () => {
-    const { scheduler, lines } = fleet();
+    const { scheduler, lines } = gatedScene();
     const told: string[] = [];
     scheduler.on("scheduler:started", () => {
       throw new Error("deaf");
@@ -111,10 +111,10 @@ describe("events", () => {
   });
 
   it("name agent and schedule of an error that concerns one", async () => {
-    const { scheduler } = fleet();
+    const { scheduler } = gatedScene();
     const told: unknown[] = [];
     scheduler.on("scheduler:error", (details) => told.push(details));
-    await scheduler.start([agent("a", { every: "never" })]);
+    await scheduler.start([agent("a", { work: every("never") })]);
     expect(told).toMatchObject([
       {
         agent: "a",
@@ -130,7 +130,7 @@ const fail = (): never => {
 };
 const reject: () => unknown = async () => fail();
 
-const HARM: readonly { name: string; options: SchedulerOptions; listener?: () => unknown }[] = [
+const HARM: readonly { name: string; options: SceneOptions; listener?: () => unknown }[] = [
   { name: "a listener that throws", options: {}, listener: fail },
   { name: "a listener that rejects", options: {}, listener: reject },
   { name: "an onTick that throws", options: { onTick: fail } },
@@ -150,12 +150,15 @@ const HARM: readonly { name: string; options: SchedulerOptions; listener?: () =>
 describe.each(HARM)("$name", ({ options, listener }) => {
   it("harms nothing", async () => {
     const lost = uncaught();
-    const { scheduler, clock, starts, store } = fleet(options);
+    const { scheduler, clock, starts, store } = gatedScene(options);
     if (listener !== undefined) for (const event of EVENTS) scheduler.on(event, listener);
     const run: Agent["run"] = ({ attempt }) => {
       if (attempt === 1) throw new Error("first time");
     };
-    await scheduler.start([agent("a", { every: "10s", run }), agent("bad", { every: "never" })]);
+    await scheduler.start([
+      agent("a", { work: every("10s") }, { run }),
+      agent("bad", { work: every("never") }),
+    ]);
     await clock.advance("35s");
     expect(starts).toEqual(["a 00:00", "a 00:00:20", "a 00:00:30"]);
     await scheduler.stop();
@@ -167,11 +170,11 @@ describe.each(HARM)("$name", ({ options, listener }) => {
 describe("onTick", () => {
   it("is called after each pass with the state", async () => {
     const ticks: string[] = [];
-    const { scheduler, clock } = fleet({
+    const { scheduler, clock } = gatedScene({
       onTick: ({ status, checkCount, triggerCount, lastCheckAt }) =>
         ticks.push([status, checkCount, triggerCount, lastCheckAt?.toISOString().slice(17, 23)].join(" ")),
     });
-    await scheduler.start([agent("a", { cron: "2 * * * * *" })]);
+    await scheduler.start([agent("a", { work: cron("2 * * * * *") })]);
     await clock.advance(1_499);
     expect(ticks).toEqual(["running 1 0 00.000", "running 2 0 01.000"]);
     await clock.advance(501);
@@ -179,10 +182,10 @@ describe("onTick", () => {
   });
 
   it("that fails is told each time, as an error", async () => {
-    const { scheduler, errors } = fleet({ onTick: fail });
+    const { scheduler, troubles } = gatedScene({ onTick: fail });
     await scheduler.start([]);
     await scheduler.stop();
-    expect(errors).toEqual(["broken"]);
+    expect(troubles).toEqual(["broken"]);
   });
 });
 
@@ -191,10 +194,10 @@ describe("onTrigger", () => {
     ["throws", fail],
     ["rejects", reject],
   ])("that %s has failed its job, and no other", async (_, onTrigger) => {
-    const { scheduler, clock, store, starts } = fleet({
+    const { scheduler, clock, store, starts } = gatedScene({
       onTrigger: ({ agent: { name } }) => (name === "bad" ? onTrigger() : undefined),
     });
-    await scheduler.start([agent("bad", { every: "10s" }), agent("good", { every: "10s" })]);
+    await scheduler.start([agent("bad", { work: every("10s") }), agent("good", { work: every("10s") })]);
     await clock.advance("10s");
     expect(starts).toEqual(["bad 00:00", "good 00:00", "good 00:00:10"]);
     expect(await store.jobs.list({ agent: "bad" })).toMatchObject([{ status: "failed", error: "broken" }]);
@@ -207,8 +210,8 @@ describe("onTrigger", () => {
   it("gets everything about the job, and the agent's own run is not called", async () => {
     const infos: TriggerInfo[] = [];
     let runs = 0;
-    const { scheduler, settle } = fleet({ onTrigger: (info) => infos.push(info) });
-    const given = agent("a", { run: () => runs++ });
+    const { scheduler, settle } = gatedScene({ onTrigger: (info) => infos.push(info) });
+    const given = agent("a", HOURLY, { run: () => runs++ });
     await scheduler.start([given]);
     await settle();
     expect(runs).toBe(0);
@@ -217,8 +220,8 @@ describe("onTrigger", () => {
         schedule: "work",
         scheduleName: "work",
         definition: { type: "interval", interval: "1h" },
-        scheduleState: { status: "running", next_run_at: MIDNIGHT },
-        job: { trigger: "interval", status: "running", slot: MIDNIGHT },
+        scheduleState: { status: "running", next_run_at: START },
+        job: { trigger: "interval", status: "running", slot: START },
       },
     ]);
     expect(infos[0]?.agent).toBe(given);
@@ -245,17 +248,17 @@ class CountingLogger implements Logger {
 describe("a logger", () => {
   it("that is an instance of a class keeps its this, and needs no debug", async () => {
     const logger = new CountingLogger();
-    const { scheduler, settle } = fleet({ logger });
-    await scheduler.start([agent("a"), agent("bad", { every: "never" })]);
+    const { scheduler, settle } = gatedScene({ logger });
+    await scheduler.start([agent("a"), agent("bad", { work: every("never") })]);
     await settle();
     await scheduler.stop();
     expect(logger.count).toBe(3);
   });
 
   it("hears of starts, plans and skips with names and reasons", async () => {
-    const { scheduler, clock, lines } = fleet();
+    const { scheduler, clock, lines } = gatedScene();
     const schedules = { one: { type: "interval", interval: "1h" }, hook: { type: "webhook" } } as const;
-    await scheduler.start([agent("a", { schedules })]);
+    await scheduler.start([agent("a", schedules)]);
     await clock.advance("1s");
     expect(lines).toEqual([
       "debug: Skipping a/hook: unsupported_type",
@@ -284,7 +287,7 @@ describe("types", () => {
         run: ({ prompt, signal }: { prompt: string; signal: AbortSignal }) => `${prompt} ${signal.aborted}`,
       },
     ] as const;
-    const clock = new FakeClock(MIDNIGHT);
+    const clock = new FakeClock(START);
     await using scheduler = new Scheduler({ clock, store: new MemoryStore(), logger: new CountingLogger() });
     await scheduler.start(agents);
     expectTypeOf(agents).toExtend<readonly Agent[]>();
@@ -292,7 +295,7 @@ describe("types", () => {
   });
 
   it("give each listener the details of its event", () => {
-    const { scheduler } = fleet();
+    const { scheduler } = gatedScene();
     scheduler.on("job:finished", (details) => expectTypeOf(details.job).toEqualTypeOf<JobRecord>());
     scheduler.on("schedule:planned", (details) => {
       expectTypeOf(details.nextRunAt).toEqualTypeOf<Date | undefined>();

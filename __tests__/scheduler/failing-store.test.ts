@@ -186,7 +186,7 @@ describe("a store that cannot keep plans for a while", () => {
   it("at the start delays the schedules, which are told of once each, and no start", async () => {
     const { scheduler, clock, runs, errors, broken } = onFlakyStore();
     broken.add("update").add("updateAll");
-    await scheduler.start([agent("a", { x: every("5m"), y: cron("* * * * *") }, 2)]);
+    await scheduler.start([agent("a", { x: every("5m"), y: cron("* * * * *") }, { capacity: 2 })]);
     await clock.advance("30s");
     expect(errors.toSorted()).toEqual([
       "Could not plan a/x: disk full at update",
@@ -212,7 +212,7 @@ describe("a store that cannot keep plans for a while", () => {
 
   it("cannot unplan what was removed, and does when it can; coming back meanwhile wins", async () => {
     const { scheduler, clock, broken, plan } = onFlakyStore();
-    await scheduler.start([agent("a", { x: every("5m"), y: every("5m") }, 2)]);
+    await scheduler.start([agent("a", { x: every("5m"), y: every("5m") }, { capacity: 2 })]);
     await clock.advance("1s");
     broken.add("update").add("updateAll");
     scheduler.setAgents([]);
@@ -256,7 +256,7 @@ describe("a store that cannot keep plans for a while", () => {
 
 describe("the plans of a start", () => {
   const agents = [
-    agent("a", { x: every("5m"), y: cron("5 * * * *") }, 2),
+    agent("a", { x: every("5m"), y: cron("5 * * * *") }, { capacity: 2 }),
     agent("b", { z: cron("6 * * * *") }),
   ];
   const planned = [
@@ -413,7 +413,7 @@ describe("garbage in the state of one schedule", () => {
       logger: { info() {}, warn: (m: string) => void warnings.push(m), error() {} },
     };
     const stage = scene({ store: new FileStore({ stateDir, logger }) });
-    await stage.scheduler.start([agent("a", { bad: every("30m"), good: every("30m") }, 2)]);
+    await stage.scheduler.start([agent("a", { bad: every("30m"), good: every("30m") }, { capacity: 2 })]);
     await vi.waitFor(() => expect(stage.ended).toHaveLength(1));
     expect(stage.jobs).toMatchObject([{ schedule: "bad", source: "first-run" }]);
     expect(await stage.plan("a", "good")).toBe("00:30 baseline-interval");

@@ -289,7 +289,7 @@ describe("a failed job", () => {
     const { scheduler, clock, runs } = scene({
       work: ({ scheduleName }) => (scheduleName === "bad" ? Promise.reject(new Error("boom")) : undefined),
     });
-    await scheduler.start([agent("a", { bad: every("1m"), good: every("1m") }, 2)]);
+    await scheduler.start([agent("a", { bad: every("1m"), good: every("1m") }, { capacity: 2 })]);
     await clock.advance("2m");
     expect(runs.filter((run) => run.endsWith("good"))).toEqual([
       "00:00 a/good",

@@ -1,15 +1,16 @@
 /** What the simulator found: troubles that need two or three things to happen at once. */
 import { describe, expect, it } from "vitest";
 import { judgeClaim } from "../../src/scheduler/planning/due-slot.js";
-import { agent, cron, every, fleet, watch } from "./fleet.js";
+import { agent, cron, every, gatedScene, HOURLY } from "./scene.js";
+import { watch } from "../watched-promise.js";
 
 const WORK = { agent: "a", schedule: "work" };
 const BROKEN = new Error("disk full");
 
 describe("a scheduler", () => {
   it("renews claims again at the next pass when that failed", async () => {
-    const { scheduler, clock, store } = fleet({ leaseMs: 30_000 });
-    await scheduler.start([agent("a", { run: () => clock.sleep("10m") })]);
+    const { scheduler, clock, store } = gatedScene({ leaseMs: 30_000 });
+    await scheduler.start([agent("a", HOURLY, { run: () => clock.sleep("10m") })]);
     await clock.advance("5s");
     store.fail("renew", BROKEN);
     const before = store.count("renew");
@@ -18,17 +19,17 @@ describe("a scheduler", () => {
   });
 
   it("records the end of a job whose start was recorded although that failed", async () => {
-    const { scheduler, clock, store } = fleet();
+    const { scheduler, clock, store } = gatedScene();
     store.failAfter("startJobs", BROKEN);
-    await scheduler.start([agent("a", { run: () => clock.sleep("1m") })]);
+    await scheduler.start([agent("a", HOURLY, { run: () => clock.sleep("1m") })]);
     await clock.advance("2m");
     expect(await store.jobs.list()).toMatchObject([{ status: "completed" }]);
     expect((await store.read(WORK)).status).toBe("idle");
   });
 
   it("does not spin when it cannot renew the claims of jobs that outlast a stop", async () => {
-    const { scheduler, clock, store } = fleet({ leaseMs: 30_000 });
-    await scheduler.start([agent("a", { run: () => clock.sleep("10m") })]);
+    const { scheduler, clock, store } = gatedScene({ leaseMs: 30_000 });
+    await scheduler.start([agent("a", HOURLY, { run: () => clock.sleep("10m") })]);
     await clock.advance("1s");
     const stop = watch(scheduler.stop({ timeout: 1_000 }));
     await clock.advance("1s");
@@ -38,8 +39,8 @@ describe("a scheduler", () => {
   });
 
   it.each(["-1h", "-25h", "-3650d"])("is not silent when the wall clock jumps by %s", async (jump) => {
-    const { scheduler, clock, starts } = fleet();
-    await scheduler.start([agent("a", { every: "5m" })]);
+    const { scheduler, clock, starts } = gatedScene();
+    await scheduler.start([agent("a", { work: every("5m") })]);
     await clock.advance("1m");
     clock.jump(jump);
     await clock.advance("5m");
@@ -48,13 +49,13 @@ describe("a scheduler", () => {
   });
 
   it("sees in time what comes due while the fleet is at its limit", async () => {
-    const { scheduler, clock, starts } = fleet({
+    const { scheduler, clock, starts } = gatedScene({
       maxConcurrent: 1,
       checkInterval: 60_000,
       leaseMs: 3_600_000,
     });
-    const long = agent("a", { run: () => clock.sleep("10m") });
-    await scheduler.start([long, agent("waits"), agent("b", { cron: "30 */2 * * * *" })]);
+    const long = agent("a", HOURLY, { run: () => clock.sleep("10m") });
+    await scheduler.start([long, agent("waits"), agent("b", { work: cron("30 */2 * * * *") })]);
     await clock.advance("10m");
     await clock.advance("5s");
     expect(starts).toEqual(["a 00:00", "waits 00:10", "b 00:10"]);
@@ -62,31 +63,31 @@ describe("a scheduler", () => {
   });
 
   it("drops a slot of a busy agent that is due at this very moment", async () => {
-    const { scheduler, clock } = fleet();
+    const { scheduler, clock } = gatedScene();
     const long = { ...cron("1 * * * *"), prompt: "long" };
     const quick = { ...every("1m"), when_busy: "skip" as const };
     const run = ({ prompt }: { prompt: string }): unknown =>
       prompt === "long" ? clock.sleep("10m") : undefined;
-    await scheduler.start([agent("a", { schedules: { long, quick }, run })]);
+    await scheduler.start([agent("a", { long, quick }, { run })]);
     await clock.advance("90s");
     const [, { nextRunAt } = {}] = await scheduler.getSchedules("a");
     expect(nextRunAt?.toISOString()).toBe("2026-03-01T00:02:00.000Z");
   });
 
   it("lets the first run of a schedule wait that would rather drop a slot", async () => {
-    const { scheduler, clock, starts } = fleet();
+    const { scheduler, clock, starts } = gatedScene();
     const quick = { ...every("1h"), when_busy: "skip" as const };
     const run = (): Promise<void> => clock.sleep("10m");
-    await scheduler.start([agent("a", { schedules: { long: every("1h"), quick }, run })]);
+    await scheduler.start([agent("a", { long: every("1h"), quick }, { run })]);
     await clock.advance("11m");
     expect(starts).toEqual(["a 00:00", "a 00:10"]);
   });
 
   it("delays nobody when somebody sets a run of a busy agent to a past time", async () => {
-    const { scheduler, clock, store, starts } = fleet({ checkInterval: 60_000 });
+    const { scheduler, clock, store, starts } = gatedScene({ checkInterval: 60_000 });
     const schedules = { work: cron("0 12 * * *"), long: every("1h") };
-    const busy = agent("a", { schedules, run: () => clock.sleep("10m") });
-    await scheduler.start([busy, agent("b", { cron: "30 1 0 * * *" })]);
+    const busy = agent("a", schedules, { run: () => clock.sleep("10m") });
+    await scheduler.start([busy, agent("b", { work: cron("30 1 0 * * *") })]);
     await clock.advance("61s");
     await store.changeFromOutside(WORK, { next_run_at: "2026-02-28T00:00:00.000Z" });
     await clock.advance("1m");
@@ -94,8 +95,8 @@ describe("a scheduler", () => {
   });
 
   it("runs what somebody set to a past time by hand, however late that is", async () => {
-    const { scheduler, clock, store, starts } = fleet();
-    await scheduler.start([agent("a", { cron: "0 12 * * *" })]);
+    const { scheduler, clock, store, starts } = gatedScene();
+    await scheduler.start([agent("a", { work: cron("0 12 * * *") })]);
     await clock.advance("1m");
     await store.changeFromOutside(WORK, { next_run_at: "2026-02-28T00:00:00.000Z" });
     await clock.advance("1s");

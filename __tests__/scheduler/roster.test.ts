@@ -3,45 +3,45 @@ import { describe, expect, it } from "vitest";
 import { type Agent, type AgentSchedule, FileStore } from "../../src/index.js";
 import { Roster } from "../../src/scheduler/roster.js";
 import { stateDirectory } from "../state/temporary-directory.js";
-import { agent, cron, every, fleet } from "./fleet.js";
+import { agent, cron, every, gatedScene, scene } from "./scene.js";
 
 const wrong = { type: "interval", interval: "banana" } as const;
 
 describe("a schedule that is wrong", () => {
   it("keeps no other from running, of its agent or of others", async () => {
-    const { scheduler, clock, starts } = fleet();
+    const { scheduler, clock, starts } = gatedScene();
     const schedules = { wrong, right: every("10s"), none: null as unknown as AgentSchedule };
-    await scheduler.start([agent("a", { schedules }), agent("b", { every: "10s" })]);
+    await scheduler.start([agent("a", schedules), agent("b", { work: every("10s") })]);
     await clock.advance("10s");
     expect(starts).toEqual(["a 00:00", "b 00:00", "a 00:00:10", "b 00:00:10"]);
   });
 
   it("is told once, however often the loop looks", async () => {
-    const { scheduler, clock, errors, lines } = fleet();
-    await scheduler.start([agent("a", { schedules: { wrong, right: every("10s") } })]);
+    const { scheduler, clock, troubles, lines } = gatedScene();
+    await scheduler.start([agent("a", { wrong, right: every("10s") })]);
     await clock.advance("100s");
     expect(scheduler.getState().checkCount).toBeGreaterThanOrEqual(100);
-    expect(errors).toHaveLength(1);
-    expect(errors[0]).toMatch(/^Refused schedule a\/wrong: .*"banana"/);
+    expect(troubles).toHaveLength(1);
+    expect(troubles[0]).toMatch(/^Refused schedule a\/wrong: .*"banana"/);
     expect(lines.filter((line) => line.startsWith("error"))).toEqual(
-      errors.map((message) => `error: ${message}`),
+      troubles.map((message) => `error: ${message}`),
     );
   });
 
   it("is told when it is set, and runs when it is set right", async () => {
-    const { scheduler, clock, errors, starts } = fleet();
+    const { scheduler, clock, troubles, starts } = gatedScene();
     await scheduler.start([]);
-    scheduler.setAgents([agent("a", { schedules: { work: wrong } })]);
+    scheduler.setAgents([agent("a", { work: wrong })]);
     await clock.advance("5s");
-    expect([errors.length, starts]).toEqual([1, []]);
+    expect([troubles.length, starts]).toEqual([1, []]);
     scheduler.setAgents([agent("a")]);
     await clock.advance("5s");
-    expect([errors.length, starts]).toEqual([1, ["a 00:00:05"]]);
+    expect([troubles.length, starts]).toEqual([1, ["a 00:00:05"]]);
   });
 
   it("is not triggered by hand, and the answer says what is wrong", async () => {
-    const { scheduler } = fleet();
-    await scheduler.start([agent("a", { schedules: { wrong } })]);
+    const { scheduler } = gatedScene();
+    await scheduler.start([agent("a", { wrong })]);
     expect(await scheduler.trigger("a", "wrong")).toMatchObject({
       success: false,
       error: expect.stringContaining('"banana"') as string,
@@ -49,8 +49,8 @@ describe("a schedule that is wrong", () => {
   });
 
   it("is listed with what is wrong and no next run", async () => {
-    const { scheduler } = fleet();
-    await scheduler.start([agent("a", { schedules: { wrong } })]);
+    const { scheduler } = gatedScene();
+    await scheduler.start([agent("a", { wrong })]);
     expect(await scheduler.getSchedules("a")).toMatchObject([
       { schedule: "wrong", nextRunAt: undefined, lastError: expect.stringContaining('"banana"') as string },
     ]);
@@ -61,7 +61,7 @@ describe("a schedule that is wrong", () => {
     ["of 129 characters", { ["x".repeat(129)]: every("1h") }],
     ["of half a character", { "\uD800": every("1h") }],
   ])("by its name %s is left out", (_, schedules) => {
-    const roster = new Roster([agent("a", { schedules })]);
+    const roster = new Roster([agent("a", schedules)]);
     expect(roster.definitions().schedules).toEqual([]);
     expect([...roster.problems()]).toHaveLength(1);
   });
@@ -82,9 +82,9 @@ const NAMES = [
 
 describe.each(NAMES)("the name %j", (name) => {
   it("is one for agents and schedules", async () => {
-    const { scheduler, clock, store } = fleet();
+    const { scheduler, clock, store } = gatedScene();
     const schedules = Object.fromEntries([[name, every("10s")]]);
-    await scheduler.start([agent(name, { schedules })]);
+    await scheduler.start([agent(name, schedules)]);
     await clock.advance("10s");
     expect(await store.jobs.list()).toMatchObject([
       { agent: name, schedule: name, status: "completed" },
@@ -100,7 +100,7 @@ describe.each(NAMES)("the name %j", (name) => {
   });
 
   it("that nobody gave belongs to no agent", async () => {
-    const { scheduler } = fleet();
+    const { scheduler } = gatedScene();
     await scheduler.start([agent("a")]);
     await expect(scheduler.pause(name)).rejects.toMatchObject({ code: "UNKNOWN_SCHEDULE" });
     await expect(scheduler.pause("a", name)).rejects.toMatchObject({ code: "UNKNOWN_SCHEDULE" });
@@ -113,16 +113,14 @@ describe("names of all kinds", () => {
   it("are kept in the state file", async () => {
     const stateDir = stateDirectory();
     const store = new FileStore({ stateDir });
-    const { scheduler } = fleet({ store });
+    const { scheduler } = scene({ store });
     const ended = new Set<string>();
     const all = new Promise<void>((resolve) => {
       scheduler.on("job:finished", ({ job }) => {
         if (ended.add(job.agent).size === NAMES.length) resolve();
       });
     });
-    await scheduler.start(
-      NAMES.map((name) => agent(name, { schedules: Object.fromEntries([[name, every("1h")]]) })),
-    );
+    await scheduler.start(NAMES.map((name) => agent(name, Object.fromEntries([[name, every("1h")]]))));
     await all;
     await scheduler.stop();
     const reader = new FileStore({ stateDir });
@@ -134,16 +132,16 @@ describe("names of all kinds", () => {
 
 describe("setAgents", () => {
   it("starts what is new, keeps what is planned, and forgets what is gone", async () => {
-    const { scheduler, clock, starts } = fleet();
-    await scheduler.start([agent("kept", { every: "10s" }), agent("gone", { every: "10s" })]);
+    const { scheduler, clock, starts } = gatedScene();
+    await scheduler.start([agent("kept", { work: every("10s") }), agent("gone", { work: every("10s") })]);
     await clock.advance("5s");
-    scheduler.setAgents([agent("kept", { every: "10s" }), agent("new", { every: "10s" })]);
+    scheduler.setAgents([agent("kept", { work: every("10s") }), agent("new", { work: every("10s") })]);
     await clock.advance("10s");
     expect(starts).toEqual(["kept 00:00", "gone 00:00", "new 00:00:05", "kept 00:00:10", "new 00:00:15"]);
   });
 
   it("takes the last of several", async () => {
-    const { scheduler, starts, settle } = fleet();
+    const { scheduler, starts, settle } = gatedScene();
     await scheduler.start([]);
     for (const name of ["a", "b", "c"]) scheduler.setAgents([agent(name)]);
     await settle();
@@ -151,21 +149,22 @@ describe("setAgents", () => {
   });
 
   it("works with an empty list, and from one", async () => {
-    const { scheduler, clock, starts } = fleet();
-    await scheduler.start([agent("a", { every: "10s" })]);
+    const { scheduler, clock, starts } = gatedScene();
+    await scheduler.start([agent("a", { work: every("10s") })]);
     await clock.advance("1s");
     scheduler.setAgents([]);
     await clock.advance("1m");
     expect(starts).toEqual(["a 00:00"]);
-    scheduler.setAgents([agent("a", { every: "10s" })]);
+    scheduler.setAgents([agent("a", { work: every("10s") })]);
     await clock.advance("15s");
     expect(starts).toEqual(["a 00:00", "a 00:01:11"]);
   });
 
   it("lowers a capacity under jobs that run: none starts until there is room", async () => {
-    const { scheduler, clock, starts } = fleet();
+    const { scheduler, clock, starts } = gatedScene();
     const schedules = { a: every("30s"), b: every("30s"), c: every("30s") };
-    const many = (max: number): Agent => agent("many", { schedules, max, run: () => clock.sleep("10s") });
+    const many = (max: number): Agent =>
+      agent("many", schedules, { capacity: max, run: () => clock.sleep("10s") });
     await scheduler.start([many(3)]);
     await clock.advance("5s");
     scheduler.setAgents([many(1)]);
@@ -176,12 +175,12 @@ describe("setAgents", () => {
   });
 
   it("gives schedules the fleet's time zone and jitter, unless they have their own", async () => {
-    const { scheduler } = fleet({ timezone: "Asia/Tokyo", jitterPercent: 10, random: () => 1 });
+    const { scheduler } = gatedScene({ timezone: "Asia/Tokyo", jitterPercent: 10, random: () => 1 });
     const schedules: Record<string, AgentSchedule> = {
       tokyo: { type: "cron", expression: "0 12 * * *" },
       utc: cron("0 12 * * *"),
     };
-    await scheduler.start([agent("a", { schedules })]);
+    await scheduler.start([agent("a", schedules)]);
     expect((await scheduler.getSchedules()).map(({ nextRunAt }) => nextRunAt?.toISOString())).toEqual([
       "2026-03-01T03:00:00.000Z",
       "2026-03-01T12:00:00.000Z",

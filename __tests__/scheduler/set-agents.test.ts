@@ -9,9 +9,9 @@ const WEBHOOK: AgentSchedule = { type: "webhook" };
 describe("a schedule that is removed", () => {
   it("loses its plan and does not run", async () => {
     const { scheduler, clock, runs, plan } = scene();
-    await scheduler.start([agent("a", { x: every("5m"), y: every("5m") }, 2)]);
+    await scheduler.start([agent("a", { x: every("5m"), y: every("5m") }, { capacity: 2 })]);
     await clock.advance("1s");
-    scheduler.setAgents([agent("a", { y: every("5m") }, 2)]);
+    scheduler.setAgents([agent("a", { y: every("5m") }, { capacity: 2 })]);
     await clock.advance("5m");
     expect(await plan("a", "x")).toBe("never none");
     expect(runs).toEqual(["00:00 a/x", "00:00 a/y", "00:05 a/y"]);
@@ -47,11 +47,11 @@ describe("a schedule that is removed", () => {
 
   it("and comes back under its running job does not start beside it, and goes on by its new definition", async () => {
     const stage: Scene = scene({ work: () => stage.clock.sleep("10m") });
-    await stage.scheduler.start([agent("a", { x: every("5m") }, 3)]);
+    await stage.scheduler.start([agent("a", { x: every("5m") }, { capacity: 3 })]);
     await stage.clock.advance("1m");
     stage.scheduler.setAgents([]);
     await stage.clock.advance("1m");
-    stage.scheduler.setAgents([agent("a", { x: every("20m") }, 3)]);
+    stage.scheduler.setAgents([agent("a", { x: every("20m") }, { capacity: 3 })]);
     await stage.clock.advance("7m");
     expect(stage.runs).toHaveLength(1);
     await stage.clock.advance("1m");

@@ -10,21 +10,22 @@ import {
   SchedulerShutdownError,
 } from "../../src/index.js";
 import { thrownBy } from "../thrown-by.js";
-import { agent, fleet, MIDNIGHT, watch } from "./fleet.js";
+import { agent, every, gatedScene, HOURLY, START } from "./scene.js";
+import { watch } from "../watched-promise.js";
 
 const ALREADY_RUNNING = { name: "SchedulerError", code: "ALREADY_RUNNING" };
 
 describe("start", () => {
   it("resolves when the loop runs", async () => {
-    const { scheduler, settle } = fleet();
+    const { scheduler, settle } = gatedScene();
     await scheduler.start([agent("a")]);
-    expect(scheduler.getState()).toMatchObject({ status: "running", startedAt: new Date(MIDNIGHT) });
+    expect(scheduler.getState()).toMatchObject({ status: "running", startedAt: new Date(START) });
     await settle();
     expect(scheduler.getState().checkCount).toBeGreaterThan(0);
   });
 
   it("rejects a second time, and leaves one loop", async () => {
-    const { scheduler, clock } = fleet();
+    const { scheduler, clock } = gatedScene();
     await scheduler.start([]);
     await expect(scheduler.start([])).rejects.toMatchObject(ALREADY_RUNNING);
     await clock.advance(500);
@@ -33,7 +34,7 @@ describe("start", () => {
   });
 
   it("rejects a second time while the first is under way", async () => {
-    const { scheduler, store, starts, settle } = fleet();
+    const { scheduler, store, starts, settle } = gatedScene();
     const gate = store.hold("open");
     const first = scheduler.start([agent("a")]);
     await expect(scheduler.start([agent("b")])).rejects.toThrow(
@@ -46,8 +47,8 @@ describe("start", () => {
   });
 
   it("rejects while stop is under way", async () => {
-    const { scheduler, clock } = fleet();
-    await scheduler.start([agent("a", { run: () => clock.sleep("10s") })]);
+    const { scheduler, clock } = gatedScene();
+    await scheduler.start([agent("a", HOURLY, { run: () => clock.sleep("10s") })]);
     await clock.advance("1s");
     const stop = scheduler.stop();
     await expect(scheduler.start([])).rejects.toMatchObject(ALREADY_RUNNING);
@@ -57,8 +58,8 @@ describe("start", () => {
   });
 
   it("rejects while a stop waits for what one before has left running", async () => {
-    const { scheduler, clock, starts } = fleet();
-    await scheduler.start([agent("a", { run: () => clock.sleep("10s") })]);
+    const { scheduler, clock, starts } = gatedScene();
+    await scheduler.start([agent("a", HOURLY, { run: () => clock.sleep("10s") })]);
     await clock.advance("1s");
     await scheduler.stop({ waitForJobs: false });
     const stop = scheduler.stop();
@@ -69,7 +70,7 @@ describe("start", () => {
   });
 
   it("rejects with the store's error and is stopped again", async () => {
-    const { scheduler, store, clock } = fleet();
+    const { scheduler, store, clock } = gatedScene();
     const refused = new Error("the disk is gone");
     store.fail("open", refused);
     await expect(scheduler.start([agent("a")])).rejects.toBe(refused);
@@ -78,7 +79,7 @@ describe("start", () => {
   });
 
   it("works after one that failed", async () => {
-    const { scheduler, store, starts, settle } = fleet();
+    const { scheduler, store, starts, settle } = gatedScene();
     store.fail("open", new Error("the disk is gone"));
     await scheduler.start([agent("a")]).catch(() => {});
     await scheduler.start([agent("a")]);
@@ -87,14 +88,14 @@ describe("start", () => {
   });
 
   it("closes the store when the schedules cannot be defined", async () => {
-    const { scheduler, store, clock } = fleet();
+    const { scheduler, store, clock } = gatedScene();
     store.fail("define", new Error("the disk is gone"));
     await expect(scheduler.start([agent("a")])).rejects.toThrow("the disk is gone");
     expect([store.count("close"), store.listenerCount, clock.sleeping]).toEqual([1, 0, 0]);
   });
 
   it("is called off by a stop meanwhile, and the store closed", async () => {
-    const { scheduler, store, clock, starts } = fleet();
+    const { scheduler, store, clock, starts } = gatedScene();
     const gate = store.hold("open");
     const start = watch(scheduler.start([agent("a")]));
     const stop = scheduler.stop();
@@ -107,7 +108,7 @@ describe("start", () => {
   });
 
   it("is called off also by a stop that was not waited for to the end", async () => {
-    const { scheduler, store, clock, starts } = fleet();
+    const { scheduler, store, clock, starts } = gatedScene();
     const gate = store.hold("open");
     const start = watch(scheduler.start([agent("a")]));
     const stop = watch(scheduler.stop({ timeout: 100 }));
@@ -121,7 +122,7 @@ describe("start", () => {
   });
 
   it("works while one that was called off is still opening the store", async () => {
-    const { scheduler, store, clock, starts } = fleet();
+    const { scheduler, store, clock, starts } = gatedScene();
     const gate = store.hold("open");
     watch(scheduler.start([agent("a")]));
     watch(scheduler.stop({ timeout: 100 }));
@@ -134,7 +135,7 @@ describe("start", () => {
   });
 
   it("can be called off although one before it, called off too, has not ended", async () => {
-    const { scheduler, store, clock, starts } = fleet();
+    const { scheduler, store, clock, starts } = gatedScene();
     const gate = store.hold("open");
     watch(scheduler.start([agent("a")]));
     watch(scheduler.stop({ timeout: 100 }));
@@ -153,8 +154,8 @@ describe("start", () => {
   });
 
   it("that fails while a job of before is still running rejects at once", async () => {
-    const { scheduler, store, clock, settle } = fleet();
-    const agents = [agent("a", { run: () => clock.sleep("10m") })];
+    const { scheduler, store, clock, settle } = gatedScene();
+    const agents = [agent("a", HOURLY, { run: () => clock.sleep("10m") })];
     await scheduler.start(agents);
     await clock.advance("1s");
     await scheduler.stop({ waitForJobs: false });
@@ -168,7 +169,7 @@ describe("start", () => {
   });
 
   it("takes the agents that were set while it was under way", async () => {
-    const { scheduler, store, starts, settle } = fleet();
+    const { scheduler, store, starts, settle } = gatedScene();
     const gate = store.hold("open");
     const start = scheduler.start([agent("old")]);
     scheduler.setAgents([agent("new")]);
@@ -179,7 +180,7 @@ describe("start", () => {
   });
 
   it("tells once more what was wrong before", async () => {
-    const { scheduler, store, clock, errors } = fleet();
+    const { scheduler, store, clock, troubles } = gatedScene();
     const failing = async (): Promise<void> => {
       await scheduler.start([]);
       store.fail("claimDue", new Error("the disk is gone"), 3);
@@ -188,7 +189,7 @@ describe("start", () => {
     };
     await failing();
     await failing();
-    expect(errors).toEqual(["the disk is gone", "the disk is gone"]);
+    expect(troubles).toEqual(["the disk is gone", "the disk is gone"]);
   });
 });
 
@@ -218,14 +219,14 @@ describe.each(NO_AGENTS)("what is no list of agents ($message)", ({ given, messa
   const wrong = given as readonly Agent[];
 
   it("is refused by start, which leaves everything as it was", async () => {
-    const { scheduler, store } = fleet();
+    const { scheduler, store } = gatedScene();
     await expect(scheduler.start(wrong)).rejects.toMatchObject({ message, code: "INVALID_ARGUMENT" });
     expect([scheduler.getStatus(), store.count("open")]).toEqual(["stopped", 0]);
   });
 
   it("is refused by setAgents, and the agents stay", async () => {
-    const { scheduler, clock, starts } = fleet();
-    await scheduler.start([agent("a", { every: "10s" })]);
+    const { scheduler, clock, starts } = gatedScene();
+    await scheduler.start([agent("a", { work: every("10s") })]);
     await clock.advance("5s");
     expect(thrownBy(() => scheduler.setAgents(wrong))).toMatchObject({ message, code: "INVALID_ARGUMENT" });
     await clock.advance("10s");
@@ -267,8 +268,8 @@ describe("options", () => {
 
 describe("stop", () => {
   it.each([-1, Number.NaN, "5s"])("refuses the timeout %s, and everything goes on", async (timeout) => {
-    const { scheduler, clock, starts } = fleet();
-    await scheduler.start([agent("a", { every: "10s" })]);
+    const { scheduler, clock, starts } = gatedScene();
+    await scheduler.start([agent("a", { work: every("10s") })]);
     await expect(scheduler.stop({ timeout: timeout as number })).rejects.toMatchObject({
       message: expect.stringMatching(
         /^Invalid timeout .*: expected a number of milliseconds from 0$/,
@@ -280,13 +281,13 @@ describe("stop", () => {
   });
 
   it("gives callers at the same time the same answer", async () => {
-    const { scheduler } = fleet();
+    const { scheduler } = gatedScene();
     await scheduler.start([]);
     expect(scheduler.stop()).toBe(scheduler.stop());
   });
 
   it("resolves without the clock moving while the loop sleeps", async () => {
-    const { scheduler, clock, settle } = fleet({ checkInterval: 60_000 });
+    const { scheduler, clock, settle } = gatedScene({ checkInterval: 60_000 });
     await scheduler.start([]);
     await settle();
     expect(clock.sleeping).toBe(1);
@@ -295,9 +296,9 @@ describe("stop", () => {
   });
 
   it("says how long it waited, and for how many jobs", async () => {
-    const { scheduler, clock } = fleet();
+    const { scheduler, clock } = gatedScene();
     const run = (): Promise<void> => clock.sleep("1h");
-    await scheduler.start([agent("a", { run }), agent("b", { run })]);
+    await scheduler.start([agent("a", HOURLY, { run }), agent("b", HOURLY, { run })]);
     await clock.advance("1s");
     const stop = watch(scheduler.stop({ timeout: 2_500 }));
     await clock.advance(2_499);
@@ -315,8 +316,8 @@ describe("stop", () => {
   });
 
   it("waits for 30 s when nothing else is said", async () => {
-    const { scheduler, clock } = fleet();
-    await scheduler.start([agent("a", { run: () => clock.sleep("1h") })]);
+    const { scheduler, clock } = gatedScene();
+    await scheduler.start([agent("a", HOURLY, { run: () => clock.sleep("1h") })]);
     await clock.advance("1s");
     const stop = watch(scheduler.stop());
     await clock.advance(29_999);
@@ -326,13 +327,13 @@ describe("stop", () => {
   });
 
   it("tells no job to end while it waits, and all when the time is up", async () => {
-    const { scheduler, clock } = fleet();
+    const { scheduler, clock } = gatedScene();
     const heard: string[] = [];
     const run: Agent["run"] = async ({ signal }) => {
       signal.addEventListener("abort", () => heard.push(`${clock.time()} ${String(signal.reason)}`));
       await clock.sleep("1h");
     };
-    await scheduler.start([agent("a", { run })]);
+    await scheduler.start([agent("a", HOURLY, { run })]);
     await clock.advance("1s");
     watch(scheduler.stop({ timeout: 10_000 }));
     await clock.advance("20s");
@@ -340,10 +341,10 @@ describe("stop", () => {
   });
 
   it("tells jobs to end at once when it does not wait", async () => {
-    const { scheduler, clock, settle } = fleet();
+    const { scheduler, clock, settle } = gatedScene();
     const ends: string[] = [];
     scheduler.on("job:finished", ({ job }) => ends.push(job.status));
-    await scheduler.start([agent("a", { run: ({ signal }) => clock.sleep("1h", signal) })]);
+    await scheduler.start([agent("a", HOURLY, { run: ({ signal }) => clock.sleep("1h", signal) })]);
     await clock.advance("1s");
     await scheduler.stop({ waitForJobs: false });
     await settle();
@@ -352,14 +353,14 @@ describe("stop", () => {
   });
 
   it("called by a job keeps the jobs claimed with it from starting", async () => {
-    const { scheduler, starts, clock, store } = fleet();
+    const { scheduler, starts, clock, store } = gatedScene();
     const ran: string[] = [];
     const names = ["a", "b", "c"];
     const run: Agent["run"] = ({ agent: { name } }) => {
       ran.push(name);
       watch(scheduler.stop());
     };
-    await scheduler.start(names.map((name) => agent(name, { run })));
+    await scheduler.start(names.map((name) => agent(name, HOURLY, { run })));
     await clock.advance("1s");
     expect([ran, starts]).toEqual([["a"], ["a 00:00"]]);
     expect([scheduler.getStatus(), clock.sleeping]).toEqual(["stopped", 0]);
@@ -371,7 +372,7 @@ describe("stop", () => {
 
   it("called by onTick deadlocks nothing", async () => {
     const stops: Promise<void>[] = [];
-    const { scheduler, clock } = fleet({
+    const { scheduler, clock } = gatedScene({
       onTick: async () => {
         stops.push(scheduler.stop());
         await stops[0];
@@ -384,7 +385,7 @@ describe("stop", () => {
   });
 
   it("called by a listener to the end of a job deadlocks nothing", async () => {
-    const { scheduler, clock } = fleet();
+    const { scheduler, clock } = gatedScene();
     scheduler.on("job:finished", () => scheduler.stop());
     await scheduler.start([agent("a")]);
     await clock.advance("1s");
@@ -392,7 +393,7 @@ describe("stop", () => {
   });
 
   it("happens at the end of a scope, without waiting for jobs", async () => {
-    const clock = new FakeClock(MIDNIGHT);
+    const clock = new FakeClock(START);
     const store = new MemoryStore();
     const signals: AbortSignal[] = [];
     {
@@ -401,7 +402,7 @@ describe("stop", () => {
         signals.push(signal);
         return clock.sleep("10s");
       };
-      await scheduler.start([agent("a", { run })]);
+      await scheduler.start([agent("a", HOURLY, { run })]);
       await clock.advance("1s");
     }
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
@@ -411,11 +412,11 @@ describe("stop", () => {
   });
 
   it("that cannot close the store says so and resolves", async () => {
-    const { scheduler, store, errors } = fleet();
+    const { scheduler, store, troubles } = gatedScene();
     await scheduler.start([]);
     store.fail("close", new Error("the disk is gone"));
     await scheduler.stop();
-    expect(errors).toEqual(["the disk is gone"]);
+    expect(troubles).toEqual(["the disk is gone"]);
     expect(scheduler.getStatus()).toBe("stopped");
   });
 });
@@ -433,7 +434,7 @@ describe("a scheduler that is not running", () => {
     ["hint", (scheduler: Scheduler) => scheduler.hint("a", "work", { interval: "1m" })],
     ["clearHints", (scheduler: Scheduler) => scheduler.clearHints("a")],
   ])("refuses %s", async (_, act) => {
-    const { scheduler } = fleet();
+    const { scheduler } = gatedScene();
     await expect(Promise.resolve().then(() => act(scheduler))).rejects.toMatchObject({
       code: "NOT_RUNNING",
       message: "The scheduler is not running: call start() first",
@@ -441,7 +442,7 @@ describe("a scheduler that is not running", () => {
   });
 
   it("answers a trigger with why it does nothing", async () => {
-    const { scheduler } = fleet();
+    const { scheduler } = gatedScene();
     expect(await scheduler.trigger("a")).toEqual({
       success: false,
       error: "The scheduler is not running: call start() first",
@@ -450,6 +451,6 @@ describe("a scheduler that is not running", () => {
   });
 
   it("cancels nothing", () => {
-    expect(fleet().scheduler.cancel("job-2026-03-01-aaaaaa")).toBe(false);
+    expect(gatedScene().scheduler.cancel("job-2026-03-01-aaaaaa")).toBe(false);
   });
 });

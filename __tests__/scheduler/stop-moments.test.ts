@@ -1,9 +1,10 @@
 /** Whenever `stop` is called, and whether it waits for jobs or not: nothing starts, nothing is left, nothing runs twice. */
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../../src/index.js";
-import { agent, type Fleet, fleet, watch, type Watched } from "./fleet.js";
+import { agent, cron, every, gatedScene, type GatedScene } from "./scene.js";
+import { watch, type Watched } from "../watched-promise.js";
 
-interface Stage extends Fleet {
+interface Stage extends GatedScene {
   readonly agents: readonly Agent[];
   /** How many jobs of "slow" ran at the same time, at most. */
   readonly overlap: { most: number };
@@ -11,7 +12,7 @@ interface Stage extends Fleet {
 
 /** "slow" is due at once and runs for 10 s whatever happens; "daily" is due after an hour, when all is over. */
 function stage(): Stage {
-  const scene = fleet();
+  const scene = gatedScene();
   const { clock } = scene;
   const overlap = { most: 0 };
   let running = 0;
@@ -21,7 +22,10 @@ function stage(): Stage {
     await clock.sleep("10s");
     running--;
   };
-  const agents = [agent("slow", { every: "10h", run }), agent("daily", { cron: "0 1 * * *" })];
+  const agents = [
+    agent("slow", { work: every("10h") }, { run }),
+    agent("daily", { work: cron("0 1 * * *") }),
+  ];
   return { ...scene, agents, overlap };
 }
 
@@ -185,7 +189,7 @@ describe.each(CASES)("stop $name, waiting for jobs: $waitForJobs,", (moment) => 
 
   it("says nothing is wrong", async () => {
     const { scene } = await stopAt(moment);
-    expect(scene.errors).toEqual([]);
+    expect(scene.troubles).toEqual([]);
     expect(scene.lines.filter((line) => line.startsWith("warn"))).toEqual([]);
   });
 

@@ -30,7 +30,10 @@ export class MemoryStores implements Stores {
     const { Store, Locked, world, weather, witness } = this.#options;
     const before = this.#last;
     const { leaseMs } = world;
-    const inner = survivingStore(Store, { clock, leaseMs, witness, weather, log: before?.jobs });
+    const onFault = (): void => {
+      world.lastFaultMs = world.nowMs;
+    };
+    const inner = survivingStore(Store, { clock, leaseMs, witness, weather, onFault, log: before?.jobs });
     if (before !== undefined) await inner.inherit(before);
     for (const store of this.#overtaken) store.inner = inner;
     this.#last = inner;

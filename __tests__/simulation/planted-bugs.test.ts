@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { PLANTED_BUGS, withBug } from "./planted-bugs.js";
+import { EDITED_BUGS } from "./edited-bugs.js";
+import { type PlantedBug, SEAM_BUGS, withBug } from "./planted-bugs.js";
+import { seam, withSeams } from "./seams.js";
 import { type Rota, simulate } from "./simulation.js";
 
 const MOST_SEEDS = 60;
@@ -14,9 +16,29 @@ async function firstBroken(rota: Rota, firstSeed: number): Promise<string | unde
 }
 
 describe("the simulator", () => {
-  const bugs = PLANTED_BUGS.map((bug, index) => [bug.name, bug, index] as const);
+  const bugs = [...SEAM_BUGS, ...EDITED_BUGS].map((bug: PlantedBug) => [bug.name, bug] as const);
 
-  it.each(bugs)("notices when %s", async (_, bug, index) => {
-    expect(bug.breaks).toContain(await firstBroken(await withBug(bug, index), bug.seed ?? 1));
+  it.each(bugs)("notices when %s", async (_, bug) => {
+    expect(bug.breaks).toContain(await firstBroken(await withBug(bug), bug.seed ?? 1));
+  });
+});
+
+describe("a seam", () => {
+  it("is gone from what is loaded after it", async () => {
+    const [bug] = SEAM_BUGS;
+    const planted = await withSeams(bug?.seams ?? []);
+    expect((await simulate(1, planted)).broken).toBeDefined();
+    expect((await simulate(1, await withSeams([]))).broken).toBeUndefined();
+  });
+
+  it("of a module that nothing imports is refused", async () => {
+    await expect(withSeams([seam("state/no-such-module", () => ({}))])).rejects.toThrow(
+      "nothing imports src/state/no-such-module.ts",
+    );
+  });
+
+  it("of an export that is not there is refused", async () => {
+    const misnamed = seam<object>("state/claim-rules", () => ({ interuption: () => ({}) }));
+    await expect(withSeams([misnamed])).rejects.toThrow("src/state/claim-rules.ts has no export interuption");
   });
 });

@@ -38,11 +38,13 @@ export interface SurvivingStoreOptions {
   readonly log: OwnedJobLog | undefined;
   /** Records may fail to be written although the states are, and the other way round. */
   readonly weather: Weather;
+  /** Called when they do. */
+  readonly onFault: () => void;
 }
 
 export function survivingStore(
   Base: typeof MemoryStore,
-  { clock, leaseMs, witness, log, weather }: SurvivingStoreOptions,
+  { clock, leaseMs, witness, log, weather, onFault }: SurvivingStoreOptions,
 ): SurvivingStore {
   class Store extends Base implements SurvivingStore {
     override readonly jobs: OwnedJobLog;
@@ -64,6 +66,7 @@ export function survivingStore(
         unrecordedJobs: jobs.unrecordedJobs.bind(jobs),
         async closeRecords(records: Parameters<OwnedJobLog["closeRecords"]>[0]) {
           const { fails } = weather.draw();
+          if (fails !== undefined) onFault();
           if (fails === "before") throw new Error("the records could not be closed");
           const failures = await jobs.closeRecords(records);
           if (fails === "after") throw new Error("the records were closed, and that was not said");

@@ -1,12 +1,12 @@
-/** Where reports about work items go, and which claim they are about. */
+/** Reports about work items: which source gets them, and which claim they end. */
 import { describe, expect, it } from "vitest";
 import { MemoryWork } from "../../src/work-sources/memory-source.js";
 import { A, B, HOUR_MS, managerOf, scene, workSource } from "./manager-scene.js";
 
 const SUCCESS = { outcome: "success", summary: "done" } as const;
 
-describe("a report", () => {
-  it("reaches the source", async () => {
+describe("a report about a work item", () => {
+  it("reaches the item's source", async () => {
     const { manager, work } = scene();
     const { item } = await manager.getNextWorkItem(A, { workSource });
     const id = item?.id ?? "";
@@ -14,7 +14,7 @@ describe("a report", () => {
     expect(work.outcomeOf(id)).toEqual(SUCCESS);
   });
 
-  it("that comes again is harmless", async () => {
+  it("is idempotent", async () => {
     const { manager, work } = scene();
     const { item } = await manager.getNextWorkItem(A, { workSource });
     const id = item?.id ?? "";
@@ -25,30 +25,30 @@ describe("a report", () => {
     expect(work.standingOf(id)).toBe("done");
   });
 
-  it("about an item that nobody claimed is refused", async () => {
+  it("that was never claimed is rejected", async () => {
     const { manager, work } = scene();
     const [item] = work.list();
     await expect(manager.reportOutcome(item?.id ?? "", SUCCESS, { agent: A })).rejects.toMatchObject({
       code: "UNKNOWN_WORK_ITEM",
-      message: expect.stringMatching(/^Agent "a" has claimed no work item "memory:/),
+      message: expect.stringMatching(/^Agent "a" has not claimed the work item "memory:/),
     });
     await expect(manager.releaseWorkItem("nonsense", { agent: A })).rejects.toThrow('"nonsense"');
     await expect(manager.renewWorkItem("nonsense", { agent: A })).rejects.toThrow('"nonsense"');
   });
 
-  it("about an item that another agent claimed is refused", async () => {
+  it("that a different agent claimed is rejected", async () => {
     const { manager, work } = scene();
     const next = await manager.getNextWorkItem(A, { workSource });
     const id = next.item?.id ?? "";
     await expect(manager.reportOutcome(id, SUCCESS, { agent: B })).rejects.toThrow(
-      'Agent "b" has claimed no',
+      'Agent "b" has not claimed',
     );
     const claim = next.item === undefined ? undefined : next.claim;
     await expect(manager.reportOutcome(id, SUCCESS, { agent: B, claim })).rejects.toThrow('Agent "b"');
     expect(work.standingOf(id)).toBe("working");
   });
 
-  it("that the source could not take may be made again", async () => {
+  it("may be repeated after the source failed", async () => {
     const work = new MemoryWork({ items: [{ title: "only" }] });
     const adapter = work.connect();
     const complete = adapter.completeWork.bind(adapter);
@@ -63,7 +63,7 @@ describe("a report", () => {
     expect(await manager.reportOutcome(id, SUCCESS, { agent: A })).toBe(true);
   });
 
-  it("of an expired claim does not end that of another agent", async () => {
+  it("under an expired claim does not end a different agent's claim", async () => {
     const { manager, work, clock } = scene();
     const { item } = await manager.getNextWorkItem(A, { workSource });
     const id = item?.id ?? "";
@@ -74,7 +74,7 @@ describe("a report", () => {
     expect(await manager.reportOutcome(id, SUCCESS, { agent: B })).toBe(true);
   });
 
-  it("of an expired claim does not end a later one of the same agent", async () => {
+  it("under an expired claim does not end a later claim of the same agent", async () => {
     const { manager, work, clock } = scene();
     const first = await manager.getNextWorkItem(A, { workSource });
     await clock.advance(HOUR_MS);
@@ -87,15 +87,15 @@ describe("a report", () => {
   });
 });
 
-describe("a work item that is given back", () => {
-  it("can be had again", async () => {
+describe("a released work item", () => {
+  it("can be claimed again", async () => {
     const { manager } = scene();
     const { item } = await manager.getNextWorkItem(A, { workSource });
     expect(await manager.releaseWorkItem(item?.id ?? "", { agent: A })).toBe(true);
     expect((await manager.getNextWorkItem(B, { workSource })).item?.id).toBe(item?.id);
   });
 
-  it("takes the reason with it", async () => {
+  it("passes the reason to the source", async () => {
     const adapter = new MemoryWork({ items: [{ title: "only" }] }).connect();
     const seen: unknown[] = [];
     adapter.releaseWork = async (_, options) => seen.push(options) > 0;
@@ -106,8 +106,8 @@ describe("a work item that is given back", () => {
   });
 });
 
-describe("a work item that is renewed", () => {
-  it("is not given to others", async () => {
+describe("a renewed claim on a work item", () => {
+  it("keeps the item from other agents", async () => {
     const { manager, clock } = scene();
     const { item } = await manager.getNextWorkItem(A, { workSource });
     await clock.advance(HOUR_MS - 1);
@@ -116,7 +116,7 @@ describe("a work item that is renewed", () => {
     expect((await manager.getNextWorkItem(B, { workSource })).item).toBeUndefined();
   });
 
-  it("too late is lost, and stays so", async () => {
+  it("stays lost when the renewal came after its expiry", async () => {
     const { manager, work, clock } = scene();
     const { item } = await manager.getNextWorkItem(A, { workSource });
     const id = item?.id ?? "";

@@ -1,10 +1,10 @@
-/** Which work an agent is given. */
+/** Which work item an agent gets. */
 import { describe, expect, it } from "vitest";
 import { MemoryWork, type NewWork } from "../../src/work-sources/memory-source.js";
 import type { WorkSourceAdapter } from "../../src/work-sources/work-source.js";
 import { A, B, HOUR_MS, managerOf, scene, workSource } from "./manager-scene.js";
 
-/** The adapter, but others are faster with the first `lost` claims. */
+/** The adapter, whose first `lost` claims fail because the items are taken. */
 function contended(work: MemoryWork, lost: number): WorkSourceAdapter & { fetches: number; claims: number } {
   const adapter = work.connect();
   const rival = work.connect();
@@ -29,7 +29,7 @@ const numbered = (count: number): NewWork[] =>
   Array.from({ length: count }, (_, index) => ({ title: String(index) }));
 
 describe("the next work item", () => {
-  it("is the most urgent, then the oldest, then the one with the least id", async () => {
+  it("is the most urgent, then the oldest, then the one with the smallest id", async () => {
     const created_at = "2026-01-01T00:00:00Z";
     const { manager } = scene([
       { title: "5", priority: "low", created_at: "2025-01-01T00:00:00Z" },
@@ -44,7 +44,7 @@ describe("the next work item", () => {
     expect(titles).toEqual(["1", "2", "3", "4", "5"]);
   });
 
-  it("is the most urgent also where a source does not sort", async () => {
+  it("is the most urgent although the source does not sort", async () => {
     const work = new MemoryWork({
       items: [
         { title: "low", priority: "low" },
@@ -63,19 +63,19 @@ describe("the next work item", () => {
     expect(work.standingOf(item?.id ?? "")).toBe("working");
   });
 
-  it("is not claimed by who only looks", async () => {
+  it("is not claimed without autoClaim", async () => {
     const { manager, work } = scene();
     const next = await manager.getNextWorkItem(A, { workSource, autoClaim: false });
     expect(next).toMatchObject({ item: { title: "only" }, claim: undefined, isLost: false });
     expect(work.standingOf(next.item?.id ?? "")).toBe("available");
   });
 
-  it("says how often its claim has to be renewed", async () => {
+  it("comes with the interval for renewing its claim", async () => {
     const { manager } = scene();
     expect(await manager.getNextWorkItem(A, { workSource })).toMatchObject({ renewEveryMs: HOUR_MS / 3 });
   });
 
-  it("does not have to be renewed where claims cannot be", async () => {
+  it("comes without an interval when the adapter cannot renew claims", async () => {
     const work = new MemoryWork({ items: [{ title: "only" }] });
     const manager = managerOf(() => contended(work, 0));
     const next = await manager.getNextWorkItem(A, { workSource });
@@ -83,39 +83,39 @@ describe("the next work item", () => {
     expect(await manager.renewWorkItem(next.item?.id ?? "", { agent: A })).toBe(true);
   });
 
-  it("is none when there is no work, and nothing was lost", async () => {
+  it("is undefined and not lost when the source is empty", async () => {
     const { manager } = scene([]);
     expect(await manager.getNextWorkItem(A, { workSource })).toEqual({ item: undefined, isLost: false });
   });
 
-  it("is the next one when others were faster with the first", async () => {
+  it("is the second one when the first is taken", async () => {
     const adapter = contended(new MemoryWork({ items: numbered(3) }), 2);
     const manager = managerOf(() => adapter);
     expect(await manager.getNextWorkItem(A, { workSource })).toMatchObject({ item: { title: "2" } });
   });
 
-  it("is lost when others were faster with all of them", async () => {
+  it("is undefined and lost when all items are taken", async () => {
     const adapter = contended(new MemoryWork({ items: numbered(3) }), Infinity);
     const manager = managerOf(() => adapter);
     expect(await manager.getNextWorkItem(A, { workSource })).toEqual({ item: undefined, isLost: true });
     expect(adapter.fetches).toBe(1);
   });
 
-  it("is looked for on the next page when a whole page was lost", async () => {
+  it("comes from the next page when a whole page is taken", async () => {
     const adapter = contended(new MemoryWork({ items: numbered(60) }), 50);
     const manager = managerOf(() => adapter);
     expect((await manager.getNextWorkItem(A, { workSource })).item).toBeDefined();
     expect(adapter.fetches).toBe(2);
   });
 
-  it("is given up after three pages", async () => {
+  it("is undefined after three pages of taken items", async () => {
     const adapter = contended(new MemoryWork({ items: numbered(300) }), Infinity);
     const manager = managerOf(() => adapter);
     expect(await manager.getNextWorkItem(A, { workSource })).toEqual({ item: undefined, isLost: true });
     expect(adapter).toMatchObject({ fetches: 3, claims: 150 });
   });
 
-  it("is another for each of many that ask at once", async () => {
+  it("is a different one for each of many concurrent calls", async () => {
     const { manager } = scene(numbered(30));
     const asks = Array.from({ length: 40 }, (_, index) =>
       manager.getNextWorkItem({ name: `agent-${index % 7}` }, { workSource }),
@@ -125,20 +125,20 @@ describe("the next work item", () => {
     expect(new Set(ids).size).toBe(30);
   });
 
-  it("is not tried for while another call is claiming it", async () => {
+  it("is not one that a concurrent call is claiming", async () => {
     const adapter = contended(new MemoryWork({ items: numbered(10) }), 0);
     const manager = managerOf(() => adapter);
     await Promise.all(Array.from({ length: 10 }, () => manager.getNextWorkItem(A, { workSource })));
     expect(adapter.claims).toBe(10);
   });
 
-  it("is not looked for by who has given up", async () => {
+  it("is not fetched when the signal has fired already", async () => {
     const { manager } = scene();
     const signal = AbortSignal.abort(new Error("too late"));
     await expect(manager.getNextWorkItem(A, { workSource, signal })).rejects.toThrow("too late");
   });
 
-  it("is given back when nobody waits for it any more", async () => {
+  it("is released when the signal fires during the claim", async () => {
     const work = new MemoryWork({ items: [{ title: "only" }] });
     const adapter = work.connect();
     const stopping = new AbortController();
@@ -154,7 +154,7 @@ describe("the next work item", () => {
     expect(work.standingOf(work.list()[0]?.id ?? "")).toBe("available");
   });
 
-  it("is not given by a source that breaks, which is named", async () => {
+  it("is an error that names the source when the source fails", async () => {
     const adapter = new MemoryWork().connect();
     const cause = new Error("no network");
     adapter.fetchAvailableWork = () => Promise.reject(cause);
@@ -168,7 +168,7 @@ describe("the next work item", () => {
 });
 
 describe("the adapter of a work source", () => {
-  it("is the same for equal configurations, whatever the order of their keys", async () => {
+  it("is shared by equal configurations, in whatever order their keys are", async () => {
     let made = 0;
     const manager = managerOf(() => {
       made++;
@@ -184,7 +184,7 @@ describe("the adapter of a work source", () => {
     [{ x: [1, 2] }, { x: [2, 1] }],
     [{ x: null }, {}],
     [{ x: "a,b" }, { x: ["a", "b"] }],
-  ])("is another for %j than for %j", async (one, other) => {
+  ])("differs between %j and %j", async (one, other) => {
     let made = 0;
     const manager = managerOf(() => {
       made++;
@@ -199,15 +199,15 @@ describe("the adapter of a work source", () => {
   circle.self = circle;
 
   it.each([
-    ["nothing", undefined, "got undefined"],
-    ["null", null, "got null"],
-    ["text", "directory", 'got "directory"'],
-    ["a list", [], "got an array"],
-    ["an object without a type", {}, "one with the type undefined"],
-    ["an empty type", { type: "" }, 'one with the type ""'],
-    ["a function in it", { type: "own", x: () => 1 }, "got a function"],
-    ["itself in it", circle, "does not refer to itself"],
-  ])("is refused for %s", async (_, value, why) => {
+    ["nothing", undefined, "A work_source is undefined, expected an object with a type"],
+    ["null", null, "is null, expected"],
+    ["text", "directory", 'is "directory", expected'],
+    ["a list", [], "is an array, expected"],
+    ["an object without a type", {}, "has the type undefined, expected"],
+    ["an empty type", { type: "" }, 'has the type "", expected'],
+    ["a function in it", { type: "own", x: () => 1 }, "contains a function, expected"],
+    ["itself in it", circle, "refers to itself"],
+  ])("is not created for %s", async (_, value, why) => {
     const asking = managerOf(() => new MemoryWork().connect()).getNextWorkItem(A, { workSource: value });
     await expect(asking).rejects.toMatchObject({
       code: "INVALID_WORK_SOURCE",

@@ -1,4 +1,4 @@
-/** Work in memory: what every source guarantees, and what only a host that holds the items can see. */
+/** Work in memory: the contract of all sources, and what a host with the items can read. */
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../src/clock.js";
 import { MemoryWork } from "../../src/work-sources/memory-source.js";
@@ -19,7 +19,7 @@ describeWorkSource(
 );
 
 describe("work in memory", () => {
-  it("says where each item stands", async () => {
+  it("returns the state of each item", async () => {
     const clock = new FakeClock();
     const work = new MemoryWork({ clock });
     const adapter = work.connect();
@@ -41,7 +41,7 @@ describe("work in memory", () => {
     ]);
   });
 
-  it("keeps what came of an item", async () => {
+  it("keeps the outcome of an item", async () => {
     const work = new MemoryWork({ items: [{ title: "a" }] });
     const [item] = work.list();
     const id = item?.id ?? "";
@@ -52,7 +52,7 @@ describe("work in memory", () => {
     expect(work.outcomeOf(id)).toEqual({ outcome: "success", summary: "yes" });
   });
 
-  it("has items with all that was said of them", () => {
+  it("has items with all their fields", () => {
     const clock = new FakeClock("2026-03-01T00:00:00Z");
     const work = new MemoryWork({ clock });
     expect(
@@ -71,23 +71,23 @@ describe("work in memory", () => {
     });
   });
 
-  it("has other ids than other work in memory", () => {
+  it("has ids that a second MemoryWork does not have", () => {
     expect(new MemoryWork().add({ title: "a" }).id).not.toBe(new MemoryWork().add({ title: "a" }).id);
   });
 
   it.each([
     ["has no title", {}],
     ['has the title ""', { title: "" }],
-    ["has the title 3, where a text is expected", { title: 3 }],
-    ['has the priority "urgent", where critical, high, medium, low', { title: "t", priority: "urgent" }],
-    ['has the labels "bug", where a list of texts', { title: "t", labels: "bug" }],
+    ["has the title 3, expected a text", { title: 3 }],
+    ['has the priority "urgent", expected critical, high, medium, low', { title: "t", priority: "urgent" }],
+    ['has the labels "bug", expected a list of texts', { title: "t", labels: "bug" }],
     ["has the labels an array", { title: "t", labels: [1] }],
     ["has the url 1", { title: "t", url: 1 }],
     ["has the description an array", { title: "t", description: [] }],
     ['has the created_at "yesterday"', { title: "t", created_at: "yesterday" }],
-    ["has values that JSON cannot hold", { title: "t", size: 1n }],
+    ["has values that JSON cannot represent", { title: "t", size: 1n }],
     ['is "text"', "text"],
-  ])("refuses an item that %s", (why, item) => {
+  ])("rejects an item that %s", (why, item) => {
     expect(thrownBy(() => new MemoryWork().add(item as never))).toMatchObject({
       code: "INVALID_WORK_SOURCE",
       message: expect.stringContaining(why),
@@ -103,14 +103,14 @@ describe("a work source of type memory", () => {
   });
 
   it.each([
-    [{ items: {} }, "are a list"],
+    [{ items: {} }, "expected a list"],
     [{ items: ["a"] }, 'is "a"'],
-    [{ itmes: [] }, 'has no key "itmes": it has items, claim_expiry'],
-    [{ claim_expiry: "soon" }, 'got "soon"'],
-    [{ claim_expiry: "0s" }, 'got "0s"'],
-    [{ claim_expiry: "366d" }, 'got "366d"'],
-    [{ claim_expiry: 5 }, "got 5"],
-  ])("refuses %j, and says why", (keys, why) => {
+    [{ itmes: [] }, 'Unknown key "itmes" in a work source of type "memory", expected items, claim_expiry'],
+    [{ claim_expiry: "soon" }, 'is "soon", expected a duration'],
+    [{ claim_expiry: "0s" }, 'is "0s", expected a duration'],
+    [{ claim_expiry: "366d" }, 'is "366d", expected a duration'],
+    [{ claim_expiry: 5 }, "is 5, expected a duration"],
+  ])("rejects %j and names the reason", (keys, why) => {
     const create = (): unknown => new WorkSourceRegistry().create({ type: "memory", ...keys });
     expect(thrownBy(create)).toMatchObject({
       code: "INVALID_WORK_SOURCE",

@@ -1,4 +1,4 @@
-/** Which types of work sources there are, and what is said of the others. */
+/** The types of work sources, and the errors for unknown ones. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { FakeClock } from "../../src/clock.js";
 import { processLogger } from "../../src/logger.js";
@@ -15,18 +15,18 @@ import { thrownBy } from "../thrown-by.js";
 const connect = (): ReturnType<MemoryWork["connect"]> => new MemoryWork().connect();
 
 describe("a registry of work sources", () => {
-  it.each([{ type: "memory" }, { type: "directory", path: "inbox" }])("knows the type $type", (config) => {
+  it.each([{ type: "memory" }, { type: "directory", path: "inbox" }])("has the type $type", (config) => {
     expect(new WorkSourceRegistry().create(config)).toHaveProperty("claimWork");
   });
 
-  it("makes an adapter of a type that was registered", () => {
+  it("creates an adapter of a registered type", () => {
     const registry = new WorkSourceRegistry();
     const adapter = connect();
     registry.register("own", () => adapter);
     expect(registry.create({ type: "own" })).toBe(adapter);
   });
 
-  it("hands on the configuration and the clock", () => {
+  it("passes the configuration and the clock to the factory", () => {
     const registry = new WorkSourceRegistry();
     const clock = new FakeClock();
     const seen: unknown[] = [];
@@ -39,7 +39,7 @@ describe("a registry of work sources", () => {
     expect(seen).toEqual([config, clock]);
   });
 
-  it("hands on a logger that cannot hurt", () => {
+  it("passes a logger that never throws to the factory", () => {
     const registry = new WorkSourceRegistry();
     const contexts: WorkSourceContext[] = [];
     registry.register("own", (_, context) => {
@@ -53,40 +53,42 @@ describe("a registry of work sources", () => {
     expect(() => contexts[0]?.logger.warn("hello")).not.toThrow();
   });
 
-  it("refuses a type that it knows already", () => {
+  it("rejects a type that is registered already", () => {
     expect(thrownBy(() => new WorkSourceRegistry().register("directory", connect))).toMatchObject({
       name: "WorkSourceError",
       code: "DUPLICATE_WORK_SOURCE",
-      message: 'A work source of type "directory" is registered already: choose another name.',
+      message: 'A work source of type "directory" is already registered: choose a different name.',
     });
   });
 
-  it("refuses an unknown type, and names those it knows", () => {
+  it("rejects an unknown type and names the known types", () => {
     const registry = new WorkSourceRegistry();
     registry.register("own", connect);
     expect(thrownBy(() => registry.create({ type: "jira" }))).toMatchObject({
       code: "UNKNOWN_WORK_SOURCE",
-      message: expect.stringMatching(/type "jira": there are memory, directory, (.+, )?own\./),
+      message: expect.stringMatching(
+        /Unknown work source type "jira", expected memory, directory, (.+, )?own\./,
+      ),
     });
   });
 
-  it.each(["constructor", "__proto__", "toString"])("does not know the type %s", (type) => {
+  it.each(["constructor", "__proto__", "toString"])("does not have the type %s", (type) => {
     expect(thrownBy(() => new WorkSourceRegistry().create({ type }))).toMatchObject({
       code: "UNKNOWN_WORK_SOURCE",
     });
   });
 
-  it("forgets a type that is taken away, and only that one", () => {
+  it("removes a type, and only that type", () => {
     const registry = new WorkSourceRegistry();
     const undo = registry.register("own", connect);
     undo();
-    expect(() => registry.create({ type: "own" })).toThrow("no work source");
+    expect(() => registry.create({ type: "own" })).toThrow("Unknown work source type");
     registry.register("own", () => connect());
     undo();
     expect(() => registry.create({ type: "own" })).not.toThrow();
   });
 
-  it("leaves an error as it is that says enough", () => {
+  it("rethrows a WorkSourceError of a factory unchanged", () => {
     const registry = new WorkSourceRegistry();
     const error = new WorkSourceError("No token.", { code: "WORK_SOURCE_FORBIDDEN" });
     registry.register("own", () => {
@@ -95,7 +97,7 @@ describe("a registry of work sources", () => {
     expect(thrownBy(() => registry.create({ type: "own" }))).toBe(error);
   });
 
-  it("says which type could not be made, and why", () => {
+  it("names the type and the reason when a factory fails", () => {
     const registry = new WorkSourceRegistry();
     const cause = new Error("no color");
     registry.register("own", () => {
@@ -104,12 +106,12 @@ describe("a registry of work sources", () => {
     const error = thrownBy(() => registry.create({ type: "own" }));
     expect(error).toBeInstanceOf(WorkSourceError);
     expect(error).toMatchObject({ code: "INVALID_WORK_SOURCE", cause });
-    expect(error).toHaveProperty("message", 'A work source of type "own" could not be made: no color');
+    expect(error).toHaveProperty("message", 'A work source of type "own" could not be created: no color');
   });
 });
 
-describe("a type that is registered for all", () => {
-  it("is known to managers without a registry, until it is taken away", async () => {
+describe("a type in the default registry", () => {
+  it("serves managers without a registry until it is removed", async () => {
     const work = new MemoryWork({ items: [{ title: "a" }] });
     const undo = registerWorkSource("host", () => work.connect());
     onTestFinished(undo);
@@ -121,8 +123,8 @@ describe("a type that is registered for all", () => {
     });
   });
 
-  it("is unknown to a registry of somebody's own", () => {
+  it("is unknown to a new registry", () => {
     onTestFinished(registerWorkSource("host", connect));
-    expect(() => new WorkSourceRegistry().create({ type: "host" })).toThrow("no work source");
+    expect(() => new WorkSourceRegistry().create({ type: "host" })).toThrow("Unknown work source type");
   });
 });

@@ -1,6 +1,6 @@
 /**
- * What a command is: data from which help, the reference page and shell completion are made, and a function that runs.
- * An option is read by the object that defines it, so that what it holds has a type.
+ * A command: data from which help, the reference page and shell completion are generated, and a function that runs it.
+ * The object that defines an option also reads it, so that its value has a type.
  */
 import { quote } from "../errors.js";
 import type { CliContext } from "./context.js";
@@ -8,18 +8,18 @@ import { usageError } from "./errors.js";
 import type { ExitCode } from "./exit-codes.js";
 import type { Output } from "./output.js";
 
-/** What a shell offers in the place of a value. */
+/** What a shell offers as values. */
 export type Completion = "agent" | "directory" | "file" | "job" | "schedule" | readonly string[];
 
 export interface Option<Value = unknown> {
   /** Without its dashes. */
   readonly name: string;
   readonly short: string | undefined;
-  /** What stands for its value in help; `undefined` for one that has none. */
+  /** The placeholder of its value in help; `undefined` for a flag. */
   readonly value: string | undefined;
   readonly summary: string;
   readonly completion: Completion | undefined;
-  /** `given`: the text after the option, `true` for one without a value, `undefined` where it was left out. */
+  /** `given`: the text after the option, `true` for a flag, `undefined` when the option is missing. */
   read(given: unknown): Value;
 }
 
@@ -32,7 +32,7 @@ export interface Argument {
 
 export interface Example {
   readonly command: string;
-  readonly says: string;
+  readonly comment: string;
 }
 
 /** One call of a command. */
@@ -40,18 +40,18 @@ export interface Call {
   readonly context: CliContext;
   readonly output: Output;
   readonly isJson: boolean;
-  /** As the shell handed them over; those that are required are there. */
+  /** As typed. Required arguments are present. */
   readonly args: readonly string[];
-  /** All that there are. */
+  /** All commands of the program. */
   readonly commands: readonly Command[];
-  /** What an option of the command, or one of those that all have, was given. */
+  /** The value of an option of the command, or of a global option. */
   readonly option: <Value>(option: Option<Value>) => Value;
 }
 
 export interface Command {
   readonly name: string;
   readonly summary: string;
-  /** More than the summary, a paragraph each. */
+  /** Paragraphs that follow the summary. */
   readonly details?: readonly string[] | undefined;
   readonly arguments?: readonly Argument[] | undefined;
   readonly options?: readonly Option[] | undefined;
@@ -65,7 +65,7 @@ interface OptionText {
   readonly completion?: Completion | undefined;
 }
 
-/** An option that is there or not. */
+/** An option without a value. */
 export function flag(name: string, { summary, short }: OptionText): Option<boolean> {
   return {
     name,
@@ -77,7 +77,7 @@ export function flag(name: string, { summary, short }: OptionText): Option<boole
   };
 }
 
-/** An option with a text; `parse` answers what it means, or throws why it means nothing. */
+/** An option with a value; `parse` converts the text, or throws for an invalid one. */
 export function option<Value>(
   name: string,
   value: string,
@@ -96,7 +96,7 @@ export function textOption(name: string, value: string, text: OptionText): Optio
   return option(name, value, text, (given) => given);
 }
 
-/** An option with a whole number from 1. */
+/** An option for a whole number from 1 to 999,999,999. */
 export function countOption(name: string, text: OptionText): Option<number | undefined> {
   return option(name, "count", text, (given) => {
     const count = /^\d{1,9}$/.test(given) ? Number(given) : 0;
@@ -105,7 +105,7 @@ export function countOption(name: string, text: OptionText): Option<number | und
   });
 }
 
-/** An option that takes one of a few words. */
+/** An option for one of several words. */
 export function choiceOption<Choice extends string>(
   name: string,
   choices: readonly Choice[],

@@ -1,4 +1,4 @@
-/** The commands that there are, in the order in which help lists them. */
+/** All commands, in the order of the help. */
 import type { Command } from "./command.js";
 import { cancelCommand } from "./commands/cancel.js";
 import { completionCommand } from "./commands/completion.js";

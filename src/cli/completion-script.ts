@@ -1,6 +1,6 @@
 /**
- * Shell completion, generated from the definitions of the commands. What only the fleet knows, such as the names of its
- * schedules, is asked of the command itself when somebody presses Tab. Pure.
+ * Shell completion scripts, generated from the definitions of the commands. For names of schedules and jobs a script
+ * calls `rota` when the user presses Tab. Pure.
  */
 import type { Argument, Command, Completion, Option } from "./command.js";
 import { GLOBAL_OPTIONS } from "./global-options.js";
@@ -14,7 +14,7 @@ export function completionScript(shell: Shell, commands: readonly Command[]): st
   return shell === "zsh" ? zshScript(commands) : fishScript(commands);
 }
 
-/** What prints the words that only the fleet knows, in a syntax that all shells have. */
+/** The commands that print names of the fleet, in a syntax that all three shells share. */
 const ASKED = {
   agent: "rota list --all --names 2>/dev/null | sed 's,/[^/]*$,,' | sort -u",
   job: "rota jobs --ids 2>/dev/null",
@@ -67,7 +67,7 @@ ${words.join("\n")}
   esac
 }
 _rota_words() { COMPREPLY=($(compgen -W "\${1// /$'\\n'}" -- "$word")); }
-# Names may have anything in them, and compgen -W would run it.
+# compgen -W would evaluate names, which may contain any text.
 _rota_asked() {
   local one
   while read -r one; do [[ "$one" == "$word"* ]] && COMPREPLY+=("$(printf %q "$one")"); done < <("$1")
@@ -92,7 +92,7 @@ function askedFunctions(prefix: string, define: (name: string, command: string) 
     .join("\n");
 }
 
-/** Options by their name: one that several commands have completes alike. */
+/** One option for each name: options of the same name complete alike in all commands. */
 function uniqueOptions(commands: readonly Command[]): readonly Option[] {
   const all = [...GLOBAL_OPTIONS, ...commands.flatMap(({ options = [] }) => options)];
   return [...new Map(all.map((option) => [option.name, option])).values()];
@@ -123,7 +123,7 @@ compdef _rota rota
 `;
 }
 
-/** One for each of its names, each of which excludes the other. */
+/** One entry for the long and one for the short name; each excludes the other. */
 function zshOption(option: Option): string[] {
   const summary = option.summary.replaceAll(/[[\\\]:]/g, String.raw`\$&`);
   const value = option.value === undefined ? "" : `:${option.value}:${zshAction(option.completion)}`;
@@ -173,7 +173,7 @@ function fishWords(completion: Completion): string {
     : `-a ${quoted(completion.join(" "))}`;
 }
 
-/** As shells read a text literally. */
+/** A literal in single quotes. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

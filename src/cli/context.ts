@@ -1,8 +1,8 @@
-/** What surrounds the command: streams, environment, directory, time. Passed in, so that a test can be the terminal. */
+/** The environment of a call: streams, variables, directory, clock. Passed in, so that tests can replace it. */
 import { type Clock, systemClock } from "../clock.js";
 import { EXIT } from "./exit-codes.js";
 
-/** As much of a writable stream as the command needs. */
+/** The part of a writable stream that the command uses. */
 export interface CliStream {
   write(chunk: string | Uint8Array): unknown;
   readonly isTTY?: boolean | undefined;
@@ -13,17 +13,17 @@ export interface CliContext {
   readonly stdout: CliStream;
   readonly stderr: CliStream;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The directory that the command was called in. */
+  /** The working directory. */
   readonly cwd: string;
   readonly clock: Clock;
-  /** Fires when nobody reads the output any more: what goes on for ever ends then. */
+  /** Aborts when the reader of the output is gone, which ends commands that would run forever. */
   readonly signal: AbortSignal;
 }
 
-/** A pipe that was closed at its other end, and a terminal that was: its reader had enough, which is no error; a full disk is. */
+/** The reader closed the pipe or the terminal. Not an error of the command, unlike a full disk. */
 const READER_IS_GONE = new Set(["EIO", "EPIPE"]);
 
-/** That of this process. */
+/** The context of this process. */
 export function processContext(): CliContext {
   const gone = new AbortController();
   for (const stream of [process.stdout, process.stderr]) {

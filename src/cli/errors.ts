@@ -1,4 +1,4 @@
-/** The errors of the command itself, and which exit code each error of Rota ends it with. */
+/** The errors of the command line, and the exit code for each error of Rota. */
 import { ConfigError } from "../scheduler/definition/errors.js";
 import { RotaError } from "../errors.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
@@ -8,17 +8,17 @@ export type CliErrorCode = "NOT_FOUND" | "REFUSED" | "USAGE";
 export class CliError extends RotaError<CliErrorCode> {}
 CliError.prototype.name = "CliError";
 
-/** The command was called in a way it cannot be. */
+/** Invalid arguments or options. */
 export function usageError(message: string, cause?: unknown): CliError {
   return new CliError(message, { code: "USAGE", cause });
 }
 
-/** What was named is not there. */
+/** A named agent, schedule, job or state does not exist. */
 export function notFoundError(message: string): CliError {
   return new CliError(message, { code: "NOT_FOUND" });
 }
 
-/** It could be done, but would do harm. */
+/** The call is valid, but the current state does not allow it. */
 export function refusedError(message: string, cause?: unknown): CliError {
   return new CliError(message, { code: "REFUSED", cause });
 }

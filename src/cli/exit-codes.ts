@@ -1,13 +1,13 @@
-/** What the command's exit code tells a script. */
+/** The exit codes of the command, for scripts. */
 
 export const EXIT = {
   ok: 0,
   failure: 1,
-  /** Wrong usage, or a wrong configuration. */
+  /** Invalid usage or configuration. */
   usage: 2,
-  /** What was named, or the state where it should be, is not there. */
+  /** The named agent, schedule or job does not exist, or the state does not. */
   notFound: 3,
-  /** The job that was waited for failed. */
+  /** The command waited for a job, and the job failed. */
   jobFailed: 5,
 } as const;
 

@@ -3,18 +3,18 @@ import { flag, type Option, textOption } from "./command.js";
 
 export const CONFIG: Option<string | undefined> = textOption("config", "file", {
   short: "c",
-  summary: "The configuration. Default: rota.yaml, here or in a directory above.",
+  summary: "The configuration. Default: rota.yaml in this directory or the nearest one above.",
   completion: "file",
 });
 
 export const STATE_DIR: Option<string | undefined> = textOption("state-dir", "directory", {
-  summary: "Where the state is. Default: what the configuration says.",
+  summary: "The directory with the state. Default: state_dir of the configuration.",
   completion: "directory",
 });
 
 export const DATABASE_URL: Option<string | undefined> = textOption("database-url", "url", {
   summary:
-    "The PostgreSQL database where the state is, postgres://user:password@host/database, in place of a directory. " +
+    "The PostgreSQL database with the state, postgres://user:password@host/database, instead of a directory. " +
     "Default: DATABASE_URL of the environment, unless --state-dir is given.",
 });
 
@@ -23,14 +23,14 @@ export const DATABASE_SCHEMA: Option<string | undefined> = textOption("database-
 });
 
 export const JSON_OUTPUT: Option<boolean> = flag("json", {
-  summary: "Print JSON: a document, or a line each where output goes on.",
+  summary: "Print JSON: one document, or one line per item for continuous output.",
 });
 
 export const NO_COLOR: Option<boolean> = flag("no-color", {
-  summary: "Print without colour. NO_COLOR and FORCE_COLOR are honoured too.",
+  summary: "Print without colours. The variables NO_COLOR and FORCE_COLOR work too.",
 });
 
-export const DEBUG: Option<boolean> = flag("debug", { summary: "Show where an error comes from." });
+export const DEBUG: Option<boolean> = flag("debug", { summary: "Print the stack trace of an error." });
 
 export const GLOBAL_OPTIONS: readonly Option[] = [
   CONFIG,

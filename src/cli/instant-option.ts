@@ -1,21 +1,21 @@
-/** A time as it is typed: an ISO time with its offset, or how long ago or from now. Pure. */
+/** Options for a time: an ISO time with its offset, or a duration before or after now. Pure. */
 import { durationMs } from "../duration.js";
 import { quote } from "../errors.js";
 import { isoTimeMs } from "../iso-time.js";
 import { option, type Option } from "./command.js";
 import { usageError } from "./errors.js";
 
-/** What was typed, once it is known what now is. */
-export type TypedInstant = (now: Date) => Date;
+/** The time that was typed, resolved against now. */
+export type TypedTime = (now: Date) => Date;
 
 const MOST_MS = 8.64e15;
 
-/** An option for a time in the past, where "2h" is two hours ago, or in the future, where it is in two hours. */
+/** `direction`: whether "2h" means two hours ago or two hours from now. */
 export function instantOption(
   name: string,
   direction: "future" | "past",
   summary: string,
-): Option<TypedInstant | undefined> {
+): Option<TypedTime | undefined> {
   const sign = direction === "past" ? -1 : 1;
   return option(name, "time", { summary }, (text) => {
     const awayMs = durationMs(text);
@@ -28,7 +28,7 @@ export function instantOption(
     return (now) => {
       const ms = isoMs ?? now.getTime() + sign * (awayMs ?? 0);
       if (Math.abs(ms) <= MOST_MS) return new Date(ms);
-      throw usageError(`Invalid --${name} ${quote(text)}: no calendar goes that far`);
+      throw usageError(`Invalid --${name} ${quote(text)}: it is outside the range of dates`);
     };
   });
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The `rota` command as a process. Ends by itself when all is written, so that a pipe gets everything. */
+/** The entry point of the `rota` process. Sets the exit code and lets the process end by itself, so that pipes are flushed. */
 import { COMMANDS } from "./commands.js";
 import { processContext } from "./context.js";
 import { runProgram } from "./program.js";
@@ -7,5 +7,5 @@ import { packageVersion } from "./version.js";
 
 const program = { version: packageVersion(), commands: COMMANDS };
 const exitCode = await runProgram(program, process.argv.slice(2), processContext());
-// What could not be written is the worse news.
+// An error while writing the output has already set a failure, which takes precedence.
 process.exitCode ??= exitCode;

@@ -1,6 +1,6 @@
 /**
- * Runs the command that a shell called: finds it, reads its options, and turns whatever happens into an exit code.
- * What there is to be called is defined in commands.ts; parsing and help are commander's.
+ * Runs a command line: finds the command, reads its options, and turns the result or error into an exit code.
+ * commands.ts defines the commands; commander parses and prints help.
  */
 import { Command as Parser, CommanderError, Option as ParserOption } from "commander";
 import { ConfigError } from "../scheduler/definition/errors.js";
@@ -17,13 +17,13 @@ export interface Program {
   readonly commands: readonly Command[];
 }
 
-/** `args`: what follows the command's own name. Never rejects. */
+/** `args`: the words after `rota`. Never rejects. */
 export async function runProgram(
   program: Program,
   args: readonly string[],
   context: CliContext,
 ): Promise<ExitCode> {
-  // What decides how errors look has to be known before anything is parsed.
+  // Read before parsing, because errors of parsing are printed too.
   const output = new Output(context, !args.includes(`--${NO_COLOR.name}`));
   let exitCode: ExitCode = EXIT.ok;
   const parser = programParser(program, context, async (command, values, operands) => {
@@ -56,10 +56,10 @@ type RunCommand = (
   operands: readonly string[],
 ) => Promise<void>;
 
-/** As commander sees it. Its streams are the context's, and it never ends the process. */
+/** The program for commander. It writes to the context's streams and never exits the process. */
 export function programParser(program: Program, context: CliContext, run: RunCommand): Parser {
   const parser = new Parser("rota")
-    .description("Runs a herd of agents, each at its time, and says why.")
+    .description("Runs a fleet of agents on their schedules, and explains every run.")
     .version(program.version, "-V, --version", "Print the version.")
     .helpOption("-h, --help", "Show help.")
     .helpCommand("help [command]", "Show help for a command.")
@@ -69,7 +69,7 @@ export function programParser(program: Program, context: CliContext, run: RunCom
       writeErr: (text) => void context.stderr.write(text),
       getOutHelpWidth: () => context.stdout.columns ?? 100,
       getErrHelpWidth: () => context.stderr.columns ?? 100,
-      // Said by `report`, as all errors are.
+      // `report` prints all errors.
       outputError: () => {},
     })
     .exitOverride();
@@ -91,7 +91,7 @@ function addCommand(parser: Parser, command: Command, run: RunCommand): void {
   for (const option of options) sub.addOption(parserOption(option));
   sub.addHelpText(
     "after",
-    `\nExamples:\n${examples.map((one) => `  ${one.command}\n      ${one.says}`).join("\n")}`,
+    `\nExamples:\n${examples.map((one) => `  ${one.command}\n      ${one.comment}`).join("\n")}`,
   );
   sub.action(async () => {
     const given: Readonly<Record<string, unknown>> = sub.optsWithGlobals();
@@ -104,7 +104,7 @@ function addCommand(parser: Parser, command: Command, run: RunCommand): void {
   });
 }
 
-/** Commander keeps `--no-color` as a `color` that is false. */
+/** Commander stores `--no-color` as `color: false`. */
 function valueIn(given: Readonly<Record<string, unknown>>, option: ParserOption): unknown {
   const value = given[option.attributeName()];
   return option.negate ? value === false : value;
@@ -123,23 +123,22 @@ function parserOption(option: Option): ParserOption {
 function report(error: unknown, output: Output, isDebugging: boolean): ExitCode {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return EXIT.ok;
-    // `rota help` and its like have printed what was asked for.
+    // Commander has already printed the help.
     if (error.code === "commander.help") return EXIT.usage;
     return report(usageError(error.message.replace(/^error: /, "")), output, isDebugging);
   }
   const exitCode = exitCodeOf(error);
-  // All problems of a configuration are shown, however many.
+  // A ConfigError lists all problems of a configuration, so its message is not shortened.
   const message = error instanceof ConfigError ? error.message : messageOf(error);
   const [first = "", ...others] = message.split("\n");
-  output.talk([output.paintTalk("red", `rota: ${first}`), ...others].join("\n"));
-  if (isDebugging) output.talk(stackOf(error));
-  else if (!(error instanceof RotaError))
-    output.talk("This should not happen. --debug shows where it comes from.");
-  else if (error.code === "USAGE") output.talk("Try `rota --help`, or `rota <command> --help`.");
+  output.message([output.paintMessage("red", `rota: ${first}`), ...others].join("\n"));
+  if (isDebugging) output.message(stackOf(error));
+  else if (!(error instanceof RotaError)) output.message("Unexpected error. --debug prints the stack trace.");
+  else if (error.code === "USAGE") output.message("Try `rota --help`, or `rota <command> --help`.");
   return exitCode;
 }
 
-/** With the stacks of what caused it. */
+/** The stack of the error and of its causes. */
 function stackOf(error: unknown): string {
   const stacks: string[] = [];
   for (let one = error; one instanceof Error; one = one.cause) stacks.push(one.stack ?? String(one));

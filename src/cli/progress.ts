@@ -1,4 +1,4 @@
-/** A line at a terminal that shows that something goes on, and is gone when it is over. Nothing where none looks. */
+/** A progress line on a terminal, erased at the end. Prints nothing when stderr is not a terminal. */
 import { wakeAfter } from "../clock.js";
 import type { CliContext } from "./context.js";
 import { spinnerFrame } from "./format/spinner.js";
@@ -15,7 +15,7 @@ export class Progress {
     this.#stream = stderr;
   }
 
-  /** Each call turns the wheel one step. The text is one line. */
+  /** Advances the spinner by one step. The text is one line. */
   show(text: string): void {
     if (this.#stream.isTTY !== true) return;
     const room = (this.#stream.columns ?? 80) - 3;
@@ -31,8 +31,8 @@ export class Progress {
 
 const TURN_MS = 250;
 
-/** Shows for how long something runs in this process, until the end of the scope. */
-export class Turning implements Disposable {
+/** Shows how long a job has run in this process, until it is disposed of. */
+export class ElapsedProgress implements Disposable {
   readonly #context: CliContext;
   readonly #name: string;
   readonly #progress: Progress;
@@ -54,7 +54,7 @@ export class Turning implements Disposable {
 
   #turn(): void {
     const { clock } = this.#context;
-    this.#progress.show(`${this.#name} runs, ${shortDuration(clock.monotonic() - this.#startedMs)}`);
+    this.#progress.show(`${this.#name} running, ${shortDuration(clock.monotonic() - this.#startedMs)}`);
     this.#callOff = wakeAfter(clock, TURN_MS, () => this.#turn());
   }
 }

@@ -1,15 +1,15 @@
-/** The reference page of the command, generated from the definitions of the commands. Pure. */
+/** Generates the reference page, docs/cli.md, from the definitions of the commands. Pure. */
 import type { Argument, Command, Example, Option } from "./command.js";
 import { EXIT } from "./exit-codes.js";
 import { GLOBAL_OPTIONS } from "./global-options.js";
 import { flagsOf } from "./program.js";
 
-const EXIT_WORDS: readonly (readonly [number, string])[] = [
-  [EXIT.ok, "it worked"],
-  [EXIT.failure, "it did not"],
-  [EXIT.usage, "it was called wrongly, or the configuration is wrong"],
-  [EXIT.notFound, "there is no such agent, schedule or job, or no state at all where it was looked for"],
-  [EXIT.jobFailed, "the job that was waited for failed"],
+const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
+  [EXIT.ok, "success"],
+  [EXIT.failure, "failure"],
+  [EXIT.usage, "invalid arguments, or an invalid configuration"],
+  [EXIT.notFound, "the agent, schedule, job or state does not exist"],
+  [EXIT.jobFailed, "the command waited for a job, and the job failed"],
 ];
 
 /** A page of Markdown. */
@@ -17,16 +17,17 @@ export function cliReference(commands: readonly Command[]): string {
   const parts = [
     "<!-- Written by `npm run docs:cli` from the definitions in src/cli. Do not edit. -->",
     "# The `rota` command",
-    "Sees and steers a fleet from a terminal, also while a scheduler runs it in another process: they share the state.",
+    "Runs, inspects and controls a fleet from a terminal. Every command also works while a scheduler runs the fleet in " +
+      "another process, because both share the state.",
     shellBlock(["rota init", "rota validate", "rota list"]),
-    "Data goes to stdout, everything else to stderr. Tables fit the terminal; what goes to a file or a pipe is never " +
-      "cut. Times are ISO times with their offset, in the system's zone where nothing else is said.",
+    "Data goes to stdout, messages go to stderr. Tables fit the terminal; output to a file or a pipe is never cut. Times " +
+      "are ISO times with their offset, in the system's time zone unless the schedule names one.",
     "## Commands",
     bullets(commands.map(({ name, summary }) => `[\`${name}\`](#rota-${name}): ${summary}`)),
-    "## Options of all commands",
+    "## Global options",
     bullets(GLOBAL_OPTIONS.map(shownOption)),
     "## Exit codes",
-    bullets(EXIT_WORDS.map(([code, words]) => `\`${code}\`: ${words}`)),
+    bullets(EXIT_MEANINGS.map(([code, words]) => `\`${code}\`: ${words}`)),
     ...commands.flatMap(section),
   ];
   return `${parts.join("\n\n")}\n`;
@@ -62,8 +63,8 @@ function shownOption(option: Option): string {
   return `\`${flagsOf(option)}\`: ${option.summary}`;
 }
 
-function shownExample({ command, says }: Example): string {
-  return `${command} # ${says}`;
+function shownExample({ command, comment }: Example): string {
+  return `${command} # ${comment}`;
 }
 
 function bullets(lines: readonly string[]): string {

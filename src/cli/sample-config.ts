@@ -1,12 +1,12 @@
-/** The configuration that `rota init` writes: it runs as it is, and shows what can be said. */
+/** The configuration that `rota init` writes: it runs unchanged, and its comments explain the settings. */
 
 export const SAMPLE_CONFIG = `# What Rota runs, and when. \`rota validate\` checks this file, \`rota run\` runs it.
 version: 1
 
-# Where state and jobs are kept, relative to this file.
+# The directory for state and jobs, relative to this file.
 state_dir: .rota
 
-# The time zone of cron schedules that name none. Without it, the system's.
+# The time zone of cron schedules without one of their own. Default: the system's.
 # timezone: Europe/Berlin
 
 # Merged into every agent.
@@ -14,9 +14,9 @@ defaults:
   timeout: 5m
 
 agents:
-  # An agent is a worker: a command, with schedules that say when a job of it is due.
+  # An agent is a worker: a command, with schedules that define when it runs.
   - name: greeter
-    description: Says hello every few seconds, so that there is something to see.
+    description: Says hello every few seconds.
     runtime: command
     # A program and its arguments, never a shell. The prompt comes on stdin.
     command: [node, -e, "process.stdin.on('data', (prompt) => console.log('Hello,', String(prompt)))"]

@@ -1,4 +1,4 @@
-/** The version of this package, which its package.json says. */
+/** Reads this package's version from its package.json. */
 import { readFileSync } from "node:fs";
 import { isFields } from "../fields.js";
 

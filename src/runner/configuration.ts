@@ -1,18 +1,18 @@
 /**
- * Reads the `runtime` of an agent, key by key, and refuses what cannot be with a RunnerError.
- * A message names the key and never a value that may be secret.
+ * Reads the `runtime` of an agent key by key, and throws a RunnerError for a wrong value.
+ * Messages name the key, and never a value that may be secret.
  */
 import { isFields } from "../fields.js";
 import { durationMs } from "../duration.js";
 import { quote } from "../errors.js";
-import { RunnerError } from "./errors.js";
+import { invalidArgument, RunnerError } from "./errors.js";
 import type { RuntimeConfiguration } from "./runtime.js";
 
 export function invalidRuntime(message: string): RunnerError {
   return new RunnerError(message, { code: "INVALID_RUNTIME" });
 }
 
-/** A key that no runtime of the type has is a typing mistake. */
+/** An unknown key is a typing mistake. */
 export function refuseUnknownKeys(configuration: RuntimeConfiguration, known: readonly string[]): void {
   for (const key of Object.keys(configuration))
     if (key !== "type" && !known.includes(key))
@@ -39,7 +39,7 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((part) => typeof part === "string" && !part.includes("\0"));
 }
 
-/** Names and their texts; numbers and booleans become text. Values are not shown: they may be secret. */
+/** A map of names to texts. Numbers and booleans become text. No message shows a value: it may be secret. */
 export function valuesAt(configuration: RuntimeConfiguration, key: string): Readonly<Record<string, string>> {
   const given = configuration[key] ?? {};
   const expected = "expected names and their texts";
@@ -56,13 +56,12 @@ export function valuesAt(configuration: RuntimeConfiguration, key: string): Read
   return values;
 }
 
-/** How many milliseconds a job may take; `undefined`: for ever. */
+/** How many milliseconds a job may take; `undefined` means no limit. */
 export function timeoutMs(given: unknown, whose: string): number | undefined {
   if (given === undefined || given === null) return undefined;
   const ms = typeof given === "string" ? durationMs(given) : given;
   if (typeof ms === "number" && ms > 0) return ms === Infinity ? undefined : ms;
-  throw new RunnerError(
+  throw invalidArgument(
     `The timeout of ${whose} is ${quote(given)}, expected milliseconds above 0 or text such as "5m".`,
-    { code: "INVALID_ARGUMENT" },
   );
 }

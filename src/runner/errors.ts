@@ -6,14 +6,18 @@ export type RunnerErrorCode =
   | "UNKNOWN_RUNTIME"
   /** A runtime of this type is registered already. */
   | "DUPLICATE_RUNTIME"
-  /** The configuration of a known runtime is wrong. */
+  /** The configuration of a runtime is wrong. */
   | "INVALID_RUNTIME"
   /** The agent does not say how its jobs run. */
   | "NO_RUNTIME"
-  /** The store took too long to answer. */
+  /** The store did not reply in time. */
   | "STORE_TIMEOUT"
-  /** What a call was given makes no sense. */
+  /** An argument or option is wrong. */
   | "INVALID_ARGUMENT";
 
 export class RunnerError extends RotaError<RunnerErrorCode> {}
 RunnerError.prototype.name = "RunnerError";
+
+export function invalidArgument(message: string): RunnerError {
+  return new RunnerError(message, { code: "INVALID_ARGUMENT" });
+}

@@ -3,7 +3,7 @@
  * first use.
  */
 import type { JobRecord } from "../state/job-log/job-log.js";
-import { type OutputPlace, OutputWriter } from "./output/output-writer.js";
+import { type OutputOptions, OutputWriter } from "./output/output-writer.js";
 import type { RunnableAgent, Runtime, RuntimeJob } from "./runtime.js";
 
 /** The job to run. `attempt`, `job` and `signal` may be getters: the runner reads them only when it needs them. */
@@ -23,7 +23,7 @@ export interface JobRequest {
 }
 
 export interface JobContextOptions {
-  readonly place: OutputPlace;
+  readonly output: OutputOptions;
   readonly runtime: Runtime;
   /** Whether the job has a timeout, so that it needs a signal besides that of the request. */
   readonly hasTimeout: boolean;
@@ -98,7 +98,7 @@ export class JobContext implements RuntimeJob {
 
   #write(chunk: string | Uint8Array): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
-    this.#output ??= new OutputWriter(this.jobId, this.#options.place, this.#options.runtime.secrets);
+    this.#output ??= new OutputWriter(this.jobId, this.#options.output, this.#options.runtime.secrets);
     return this.#output.write(chunk);
   }
 }

@@ -1,13 +1,14 @@
 /**
- * Runs a job and keeps its record: opened before anything runs, closed once when it has ended, whatever happened.
- * How it runs, and that it ends, is job-runner.ts's business.
+ * Runs a job and writes its record: opens it before the job runs, and closes it once when the job has ended.
+ * job-runner.ts runs the job and makes sure that it ends.
  */
 import { systemClock } from "../clock.js";
+import { type Duration, readDuration } from "../duration.js";
 import { messageOf } from "../errors.js";
 import { guarded, type Logger, processLogger } from "../logger.js";
 import type { JobRecord, JobTrigger, NewJob } from "../state/job-log/job-log.js";
-import { RunnerError } from "./errors.js";
-import { GuestStores } from "./guest-stores.js";
+import { invalidArgument } from "./errors.js";
+import { SharedStores } from "../state/file/shared-stores.js";
 import { JobRecording, type JobStore } from "./job-recording.js";
 import { JobRunner, type JobRunnerOptions } from "./job-runner.js";
 import { notRun, type RunnerResult } from "./result.js";
@@ -18,14 +19,15 @@ export type { JobStore } from "./job-recording.js";
 export interface JobExecutorOptions extends Omit<JobRunnerOptions, "openOutput"> {
   /** Where jobs are recorded. */
   readonly store?: JobStore | undefined;
-  /** In place of a store: the directory of one, which may be another's. */
+  /** In place of a store: its directory. A scheduler may run on it meanwhile. */
   readonly stateDir?: string | undefined;
   /**
-   * How long the store may take to open or to close a record, in milliseconds. A job whose record is not opened by then
-   * is not run; one whose record is not closed by then has its result all the same, and an error is logged.
+   * How long the store may take to open or to close a record: milliseconds, or text such as "30s". When a record does
+   * not open in time, the job does not run. When it does not close in time, the executor logs an error and returns the
+   * job's result.
    * @default 30_000
    */
-  readonly storeTimeoutMs?: number | undefined;
+  readonly storeTimeoutMs?: Duration | undefined;
 }
 
 export interface ExecuteOptions {
@@ -39,23 +41,23 @@ export interface ExecuteOptions {
   readonly triggerType?: JobTrigger | undefined;
   /** The schedule's name. */
   readonly schedule?: string | undefined;
-  /** The due time it runs for. */
+  /** The due time that the job runs for. */
   readonly slot?: Date | string | undefined;
-  /** Why it was planned for that time. */
+  /** Why the job was planned for that time. */
   readonly source?: NewJob["source"];
   /** Counts from 1. @default 1 */
   readonly attempt?: number | undefined;
   readonly workItem?: unknown;
-  /** For an executor that only needs to name it. */
+  /** For an executor that needs only the item's name. */
   readonly workItemId?: string | undefined;
   readonly workItemTitle?: string | undefined;
   /** Milliseconds, or text such as "5m". @default the agent's */
   readonly timeout?: unknown;
   /** Cancels the job. */
   readonly signal?: AbortSignal | undefined;
-  /** The record of a job that the caller has opened, and will close. */
+  /** A record that the caller has opened, and will close. */
   readonly job?: JobRecord | undefined;
-  /** Whether the result has the job's `output`, which is read from the log when the job has ended. @default false */
+  /** Whether the result has the job's `output`, read from the log when the job has ended. @default false */
   readonly withOutput?: boolean | undefined;
 }
 
@@ -65,32 +67,37 @@ export class JobExecutor {
   readonly #options: JobExecutorOptions;
   readonly #logger: Logger;
   readonly #recording: JobRecording;
-  readonly #guests: GuestStores;
-  /** Where the outputs of the jobs under way go. */
+  readonly #sharedStores: SharedStores;
+  /** The store of each running job, by job id. */
   readonly #stores = new Map<string, JobStore>();
   readonly #runner: JobRunner;
 
   constructor(options: JobExecutorOptions = {}) {
     this.#options = options;
-    const { clock = systemClock, storeTimeoutMs = DEFAULT_STORE_TIMEOUT_MS } = options;
+    const { clock = systemClock } = options;
+    const storeTimeoutMs = readDuration(
+      options.storeTimeoutMs ?? DEFAULT_STORE_TIMEOUT_MS,
+      "storeTimeoutMs",
+      { error: invalidArgument },
+    );
     const logger = guarded(options.logger ?? processLogger);
     this.#logger = logger;
     this.#recording = new JobRecording({ clock, logger, storeTimeoutMs });
-    this.#guests = new GuestStores(clock, logger, storeTimeoutMs);
+    this.#sharedStores = new SharedStores({ clock, closeTimeoutMs: storeTimeoutMs });
     this.#runner = new JobRunner({ ...options, openOutput: async (jobId) => this.#openOutput(jobId) });
   }
 
-  /** How many jobs are under way, without those that were given up. */
+  /** How many jobs are running, not counting abandoned ones. */
   get runningCount(): number {
     return this.#stores.size;
   }
 
-  /** How many jobs were ever given up because they did not end. */
+  /** How many jobs were abandoned because they did not end, since this executor was made. */
   get abandonedCount(): number {
     return this.#runner.abandonedCount;
   }
 
-  /** Never rejects: what keeps a job from being run or recorded is its error. */
+  /** Never rejects: when the job cannot run or its record cannot be opened, the result has the error. */
   async execute(options: ExecuteOptions): Promise<RunnerResult> {
     try {
       return await this.#withStore(options, (store) => this.#run(options, store));
@@ -107,10 +114,8 @@ export class JobExecutor {
     const ownStore = stateDir === undefined ? this.#options.store : undefined;
     if (ownStore !== undefined) return act(ownStore);
     const directory = stateDir ?? this.#options.stateDir;
-    if (directory !== undefined) return this.#guests.use(directory, act);
-    throw new RunnerError("A job cannot be recorded nowhere: give a store or a stateDir.", {
-      code: "INVALID_ARGUMENT",
-    });
+    if (directory !== undefined) return this.#sharedStores.use({ stateDir: directory }, this.#logger, act);
+    throw invalidArgument("No store configured: pass `store` or `stateDir`.");
   }
 
   async #run(options: ExecuteOptions, store: JobStore): Promise<RunnerResult> {
@@ -144,12 +149,12 @@ export class JobExecutor {
     );
   }
 
-  /** Nobody runs this job: its record is not left open. */
+  /** Closes the record of a job that does not run because its record opened too late. */
   async #closeLate(options: ExecuteOptions, jobId: string): Promise<void> {
     const error = "The job was not run: the store opened its record too late.";
     this.#logger.warn(`${jobId} of ${options.agent.name}: ${error}`);
     try {
-      // A guest may have left by now, and comes back for it.
+      // The store of a state directory may have been closed by now.
       await this.#withStore(options, (store) => this.#recording.close(store, notRun(jobId, "failed", error)));
     } catch (cause) {
       this.#logger.error(`Could not record the end of ${jobId}: ${messageOf(cause)}`);
@@ -159,9 +164,7 @@ export class JobExecutor {
   #openOutput(jobId: string): ReturnType<JobStore["jobs"]["openOutput"]> {
     const store = this.#stores.get(jobId);
     if (store !== undefined) return store.jobs.openOutput(jobId);
-    throw new RunnerError(`The job ${jobId} has ended: it has no output any more.`, {
-      code: "INVALID_ARGUMENT",
-    });
+    throw invalidArgument(`The job ${jobId} has ended: its output is closed.`);
   }
 }
 

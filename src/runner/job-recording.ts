@@ -1,20 +1,19 @@
 /**
- * A job's record in a store that may fail or hang: opened before the job runs or not at all, closed when it has ended,
- * and read afterwards by who wants its output. Nobody waits for a store for ever.
+ * Writes a job's record to a store that may fail or hang: opens it before the job runs, or not at all, and closes it
+ * when the job has ended. Every call to the store has a time limit.
  */
-import type { Clock } from "../clock.js";
+import { type Clock, withTimeout } from "../clock.js";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { JobRecord, NewJob } from "../state/job-log/job-log.js";
 import type { StateStore } from "../state/store.js";
 import { RunnerError } from "./errors.js";
 import type { RunnerResult } from "./result.js";
-import { inTime } from "./time-limit.js";
 
-/** What is needed of a store. */
+/** The part of a store that an executor needs. */
 export type JobStore = Pick<StateStore, "jobs">;
 
-/** How often the end of a job is tried to be recorded, and how long is waited in between. */
+/** How often to try to close a record, and the pause between two tries. */
 const TRIES = 3;
 const RETRY_MS = 1_000;
 /** The most characters of an output that a result has. */
@@ -34,22 +33,20 @@ export class JobRecording {
     this.#options = options;
   }
 
-  /** Rejects when it could not be opened, or not in time; one that is opened too late is handed to `onLate`. */
+  /** Rejects when the store refuses the record or takes too long; then `onLate` gets a record that opens later. */
   async open(store: JobStore, job: NewJob, onLate: (record: JobRecord) => void): Promise<JobRecord> {
-    const { clock, storeTimeoutMs } = this.#options;
     const opening = store.jobs.start(job);
     try {
-      const failure = "The job was not run: the store did not open its record";
-      return await inTime(clock, storeTimeoutMs, opening, failure);
+      return await this.#inTime(opening, "The job was not run: the store did not open its record");
     } catch (error) {
       if (isTimeout(error)) opening.then(onLate, () => {});
       throw error;
     }
   }
 
-  /** Never rejects. One that hangs is not tried again: it may still come, and another would wait behind it. */
+  /** Never rejects. Does not repeat a call that hangs: it may still succeed, and a second call would wait behind it. */
   async close(store: JobStore, result: RunnerResult): Promise<void> {
-    const { clock, logger, storeTimeoutMs } = this.#options;
+    const { clock, logger } = this.#options;
     const { jobId, status, summary, error, durationMs, exitCode, responseBody } = result;
     for (let triesLeft = TRIES; ;) {
       try {
@@ -61,7 +58,7 @@ export class JobRecording {
           exit_code: exitCode,
           response_body: responseBody,
         });
-        await inTime(clock, storeTimeoutMs, closing, "the store gave no answer");
+        await this.#inTime(closing, "the store did not reply");
         return;
       } catch (cause) {
         triesLeft--;
@@ -72,17 +69,23 @@ export class JobRecording {
     }
   }
 
-  /** The end of what the job wrote; `undefined` where it wrote nothing, or where that cannot be read. */
+  /** The end of what the job wrote; `undefined` when the job wrote nothing, or the store cannot read it. */
   async outputOf(store: JobStore, jobId: string): Promise<string | undefined> {
-    const { clock, logger, storeTimeoutMs } = this.#options;
     try {
-      const reading = store.jobs.readOutput(jobId);
-      const output = await inTime(clock, storeTimeoutMs, reading, "the store gave no answer");
+      const output = await this.#inTime(store.jobs.readOutput(jobId), "the store did not reply");
       return output === undefined ? undefined : endOf(output);
     } catch (error) {
-      logger.warn(`Could not read the output of ${jobId}: ${messageOf(error)}`);
+      this.#options.logger.warn(`Could not read the output of ${jobId}: ${messageOf(error)}`);
       return undefined;
     }
+  }
+
+  /** Rejects with STORE_TIMEOUT when the call takes too long. */
+  #inTime<Value>(call: PromiseLike<Value>, failure: string): Promise<Value> {
+    const { clock, storeTimeoutMs } = this.#options;
+    return withTimeout(clock, storeTimeoutMs, call, () => {
+      throw new RunnerError(`${failure} in ${storeTimeoutMs} ms.`, { code: "STORE_TIMEOUT" });
+    });
   }
 }
 
@@ -92,6 +95,6 @@ function isTimeout(error: unknown): boolean {
 
 function endOf(output: string): string {
   if (output.length <= LONGEST_OUTPUT) return output;
-  // Half a character at its beginning is none.
+  // The cut may have split a surrogate pair.
   return `…${output.slice(-LONGEST_OUTPUT).replace(/^[\uDC00-\uDFFF]/, "")}`;
 }

@@ -3,37 +3,40 @@
  * job-executor.ts or the scheduler writes the job's record.
  */
 import { type Clock, systemClock } from "../clock.js";
+import { type Duration, readDuration } from "../duration.js";
 import { guarded, type Logger, processLogger } from "../logger.js";
 import type { JobOutput } from "../state/job-log/job-log.js";
 import { timeoutMs } from "./configuration.js";
+import { invalidArgument } from "./errors.js";
 import { JobContext, type JobRequest } from "./job-context.js";
 import { type JobLimits, type LimitedRun, runWithin } from "./job-limits.js";
-import type { OutputPlace } from "./output/output-writer.js";
+import type { OutputOptions } from "./output/output-writer.js";
 import { isPromiseLike } from "./promise-like.js";
 import { RuntimeRegistry } from "./registry.js";
 import { checkedResult, type RunnerResult, runnerResult, thrownResult, timeoutStop } from "./result.js";
 import type { RunnableAgent, Runtime, RuntimeContext, SdkQuery } from "./runtime.js";
 
 export interface JobRunnerOptions {
-  /** @default the system's */
+  /** @default systemClock */
   readonly clock?: Clock | undefined;
   /** @default Node's process warnings */
   readonly logger?: Logger | undefined;
-  /** @default a registry of the four that Rota has */
+  /** @default a registry of function, command, http and messages */
   readonly runtimes?: RuntimeRegistry | undefined;
   readonly sdkQuery?: SdkQuery | undefined;
   /**
-   * How long a job has to end after it was told to, in milliseconds; then it is given up. `Infinity`: never.
+   * How long a job may take to end after the runner told it to: milliseconds, or text such as "30s". Then the runner
+   * abandons the job. `Infinity`: the runner waits without end.
    * @default 10_000
    */
-  readonly graceMs?: number | undefined;
-  /** The same, for one that was cancelled. @default graceMs */
-  readonly cancelGraceMs?: number | undefined;
+  readonly graceMs?: Duration | undefined;
+  /** The same for a cancelled job. @default graceMs */
+  readonly cancelGraceMs?: Duration | undefined;
   /**
-   * How long its output may keep a job from ending, in milliseconds.
+   * How long writing the output may keep a job from ending: milliseconds, or text such as "30s".
    * @default 5_000
    */
-  readonly outputTimeoutMs?: number | undefined;
+  readonly outputTimeoutMs?: Duration | undefined;
   /** Opens a job's output, when the job first writes to it. */
   openOutput(jobId: string): Promise<JobOutput>;
 }
@@ -45,21 +48,22 @@ export class JobRunner {
   readonly #runtimes: RuntimeRegistry;
   readonly #context: RuntimeContext;
   readonly #cancelGraceMs: number;
-  readonly #place: OutputPlace;
+  readonly #output: OutputOptions;
   /** One for each agent, so that an agent's configuration is checked once. */
   readonly #made = new WeakMap<object, Runtime>();
   #runningCount = 0;
   #abandonedCount = 0;
 
   constructor(options: JobRunnerOptions) {
-    const { clock = systemClock, graceMs = DEFAULT_GRACE_MS, sdkQuery } = options;
-    this.#cancelGraceMs = options.cancelGraceMs ?? graceMs;
+    const { clock = systemClock, sdkQuery } = options;
+    const graceMs = optionMs(options.graceMs ?? DEFAULT_GRACE_MS, "graceMs");
+    this.#cancelGraceMs = optionMs(options.cancelGraceMs ?? graceMs, "cancelGraceMs");
     const logger = guarded(options.logger ?? processLogger);
-    const { outputTimeoutMs = DEFAULT_OUTPUT_TIMEOUT_MS } = options;
+    const outputTimeoutMs = optionMs(options.outputTimeoutMs ?? DEFAULT_OUTPUT_TIMEOUT_MS, "outputTimeoutMs");
     this.#runtimes = options.runtimes ?? new RuntimeRegistry();
     this.#context = { clock, logger, graceMs, sdkQuery };
     const openOutput = async (jobId: string): Promise<JobOutput> => options.openOutput(jobId);
-    this.#place = { clock, logger, outputTimeoutMs, openOutput };
+    this.#output = { clock, logger, outputTimeoutMs, openOutput };
   }
 
   /** How many jobs are running, not counting abandoned ones. */
@@ -86,7 +90,7 @@ export class JobRunner {
     try {
       limitMs = timeoutMs(request.timeout ?? agent.timeout, `agent ${agent.name}`);
       runtime = this.#runtimeOf(agent);
-      const options = { place: this.#place, runtime, hasTimeout: limitMs !== undefined };
+      const options = { output: this.#output, runtime, hasTimeout: limitMs !== undefined };
       job = new JobContext(request, options, prompt, workItem);
       const returned = runtime.run(job);
       // A job that has ended needs neither a timer nor a signal.
@@ -124,14 +128,16 @@ export class JobRunner {
       abort: (reason) => job.abort(reason),
       onLate: (lateMs) => {
         const name = `${job.jobId} of ${job.agent.name}`;
-        logger.info(`${name} ended ${lateMs} ms after it was given up: its result is dropped.`);
+        logger.info(`${name} ended ${lateMs} ms after it was abandoned: its result is ignored.`);
       },
     };
   }
 
   #countAbandoned({ id, agent }: JobRequest): void {
     this.#abandonedCount++;
-    this.#context.logger.warn(`${id} of ${agent.name} did not end when it was told to: it is given up.`);
+    this.#context.logger.warn(
+      `${id} of ${agent.name} did not end within the grace after it was told to: it is abandoned.`,
+    );
   }
 
   #runtimeOf(agent: RunnableAgent): Runtime {
@@ -141,4 +147,8 @@ export class JobRunner {
     this.#made.set(agent, runtime);
     return runtime;
   }
+}
+
+function optionMs(given: Duration, name: string): number {
+  return readDuration(given, name, { error: invalidArgument });
 }

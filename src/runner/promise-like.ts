@@ -1,6 +1,4 @@
-/** Whether what a host's function answered has to be waited for; waiting for what is there costs a promise. */
-export function isPromiseLike<Answer>(answer: Answer | PromiseLike<Answer>): answer is PromiseLike<Answer> {
-  return (
-    typeof answer === "object" && answer !== null && "then" in answer && typeof answer.then === "function"
-  );
+/** Whether a host's function returned a promise, or any object with a `then` method. */
+export function isPromiseLike<Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

@@ -1,6 +1,6 @@
 /**
  * Which runtime runs the jobs of an agent: the one its `runtime` names, else its `run`, else the host's `sdkQuery`.
- * A host may add types of its own.
+ * A host may add its own types.
  */
 import { isFields } from "../fields.js";
 import { quote } from "../errors.js";
@@ -30,7 +30,7 @@ export class RuntimeRegistry {
     return [...this.#factories.keys()];
   }
 
-  /** Adds a type. One that is there already is refused with a RunnerError, code DUPLICATE_RUNTIME. */
+  /** Adds a type. Throws a RunnerError with code DUPLICATE_RUNTIME when the registry has it already. */
   register(type: string, factory: RuntimeFactory): void {
     if (this.#factories.has(type))
       throw new RunnerError(`A runtime of type ${quote(type)} is registered already: choose another name.`, {
@@ -39,7 +39,7 @@ export class RuntimeRegistry {
     this.#factories.set(type, factory);
   }
 
-  /** Throws a RunnerError for an agent whose jobs cannot be run. */
+  /** Throws a RunnerError when the jobs of this agent cannot run. */
   runtimeOf(agent: RunnableAgent, context: RuntimeContext): Runtime {
     if (agent.runtime == null && agent.run !== undefined) return functionRuntime;
     const configuration = configurationOf(agent, context);

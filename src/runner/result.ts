@@ -92,7 +92,7 @@ const FAILURE: RuntimeResult = { success: false };
 
 function errorText(error: string | undefined, stop: JobStop | undefined): string {
   if (stop?.abandonedAfterMs !== undefined)
-    return `${stop.message}, and given up ${stop.abandonedAfterMs} ms later`;
+    return `${stop.message}, and abandoned ${stop.abandonedAfterMs} ms later`;
   const isTimeout = stop?.status === "timeout";
   return (isTimeout ? stop.message : (error ?? stop?.message)) ?? "the job failed";
 }

@@ -1,94 +1,94 @@
 /**
- * What a runtime is: a way in which a job does its work. It is told the job and answers how that went.
- * How long it may take, and what becomes of one that never answers, is decided by job-runner.ts.
+ * The contract of a runtime: it runs a job and returns how that went.
+ * job-runner.ts limits how long a job may take, and abandons one that never ends.
  */
 import type { Clock } from "../clock.js";
 import type { Logger } from "../logger.js";
 import type { JobRecord } from "../state/job-log/job-log.js";
 
-/** As a method, so that an agent may know its job by a narrower type. */
+/** A method, so that an agent may declare a narrower type for its job. */
 interface JobMethod {
   run(job: RuntimeJob): unknown;
 }
 
-/** An agent, as far as running its jobs has to know it. */
+/** The part of an agent that the runner needs. */
 export interface RunnableAgent {
   readonly name: string;
-  /** Runs a job in this process; it fails when this throws or rejects. */
+  /** Runs a job in this process. The job fails when this throws or rejects. */
   readonly run?: JobMethod["run"] | undefined;
-  /** Another way to run its jobs. */
+  /** Runs the agent's jobs in place of `run`: a RuntimeConfiguration. */
   readonly runtime?: unknown;
-  /** How long a job may take: milliseconds, or text such as "5m". @default for ever */
+  /** How long a job may take: milliseconds, or text such as "5m". @default no limit */
   readonly timeout?: unknown;
 }
 
-/** What a job is told when it starts. */
+/** A job as its runtime sees it. */
 export interface RuntimeJob {
   readonly jobId: string;
   readonly agent: RunnableAgent;
-  /** The schedule's name, where the job belongs to one. */
+  /** The name of the schedule that the job belongs to, if any. */
   readonly schedule: string | undefined;
   readonly prompt: string;
-  /** What was taken from the work source, where there is one. */
+  /** The work item that the job works on, if any. */
   readonly workItem: unknown;
-  /** Counts from 1: how many times in a row it has been tried. */
+  /** Counts from 1: which try of this job it is, after failures in a row. */
   readonly attempt: number;
-  /** Fires when the job is to end: it took too long, or nobody waits for it any more. */
+  /** Fires when the job should end: at its timeout, or when it was cancelled. */
   readonly signal: AbortSignal;
-  /** Why and for when it was started, where that is recorded. */
+  /** The job's record as it was at the start, if it has one. */
   readonly record: JobRecord | undefined;
   /** Adds a line to the job's output. */
   readonly log: (line: string) => void;
-  /** Adds to the job's output. Resolves when more should be written, and never rejects. */
+  /** Adds to the job's output. Resolves when the job may write more, and never rejects. */
   readonly write: (chunk: string | Uint8Array) => Promise<void>;
 }
 
-/** How a job went, as its runtime says. */
+/** What a runtime returns: how the job went. */
 export interface RuntimeResult {
   readonly success: boolean;
   readonly summary?: string | undefined;
-  /** Why it failed. */
+  /** Why the job failed. */
   readonly error?: string | undefined;
   /** A process's exit code, or an HTTP status. */
   readonly exitCode?: number | undefined;
   /** Any JSON value. */
   readonly responseBody?: unknown;
-  /** Whether it failed because of a time limit of the runtime's own. */
+  /** Whether the job failed because of the runtime's own time limit. */
   readonly timedOut?: boolean | undefined;
 }
 
 export interface Runtime {
   /**
-   * How long it may need, beyond the grace, to end what would not end by itself, in milliseconds.
+   * How long the runtime may need, after the grace, to end a job by force, in milliseconds.
    * @default 0
    */
   readonly lingerMs?: number | undefined;
-  /** What must not be seen in output, summary, error or response. */
+  /** Texts to hide in output, summary, error and response. */
   readonly secrets?: readonly string[] | undefined;
-  /** Throwing is failing; to answer nothing is success. */
+  /** A job that throws has failed; one that returns nothing has succeeded. */
   run(job: RuntimeJob): RuntimeResult | void | PromiseLike<RuntimeResult | void>;
 }
 
-/** The `runtime` of an agent: its type, and what a runtime of that type needs. */
+/** The `runtime` of an agent: its type and the keys of that type. */
 export interface RuntimeConfiguration {
   readonly type: string;
   readonly [key: string]: unknown;
 }
 
-/** What a runtime may use. */
+/** What the runner gives to every runtime. */
 export interface RuntimeContext {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long a job has between being told to end and being given up. */
+  /** How long a job may take to end after its signal fired, in milliseconds; then the runner abandons it. */
   readonly graceMs: number;
-  /** What the `messages` runtime asks, where the host has given one. */
+  /** The host's agent SDK, for the `messages` runtime. */
   readonly sdkQuery: SdkQuery | undefined;
 }
 
-/** Makes a runtime, once for each agent. Throws a RunnerError for a configuration that cannot be. */
+/** Makes a runtime, once for each agent. Throws a RunnerError for a wrong configuration. */
 export type RuntimeFactory = (configuration: RuntimeConfiguration, context: RuntimeContext) => Runtime;
 
-/** Asks an agent SDK, and answers its messages as they come. */
+/** Sends a prompt to an agent SDK and returns its messages as they come. */
 export type SdkQuery = (question: {
   readonly prompt: string;
   readonly abortController: AbortController;

@@ -4,7 +4,7 @@ import { isName, LONGEST_NAME } from "../state/validate-state.js";
 import type { AgentDefinition, Definitions, ScheduleDefinition, ScheduleKey } from "../state/store.js";
 import { type Agent, type AgentSchedule, capacityOf } from "./agent.js";
 import { SchedulerError } from "./errors.js";
-import { isAutomatic } from "./control/schedule-check.js";
+import { isAutomatic } from "./timing/schedule.js";
 import { validateSchedule } from "./timing/schedule.js";
 
 /** What holds for every schedule that says nothing else. */

@@ -1,4 +1,4 @@
-/** What a patch makes of a schedule's state: keys it names change, those it sets to `null` go, all others stay. */
+/** Applies a patch to a schedule's state: a key that the patch names changes, a key that it sets to `null` goes. */
 import type { Fields } from "../fields.js";
 import { isDeepStrictEqual } from "node:util";
 import type { ScheduleStatePatch } from "./schedule-state.js";
@@ -14,8 +14,8 @@ export function applyPatch(fields: ScheduleFields, patch: ScheduleStatePatch): S
 }
 
 /**
- * Nothing is deleted from it: an object that something was deleted from is slow in all that is done with it later. No list of
- * keys is made: of a thousand jobs that end together, these would be more than their states.
+ * Nothing is deleted from it: an object that something was deleted from is slow in all that is done with it later.
+ * Loops over keys without a list of them: for a thousand jobs that end together the lists would outweigh the states.
  */
 function changedFields(fields: ScheduleFields, given: Fields): ScheduleFields {
   const changed: Record<string, unknown> = {};

@@ -27,7 +27,7 @@ const QUOTES = 2;
 const SCALARS = new Set(["string", "number", "boolean", "bigint", "undefined"]);
 const DEEPEST = 40;
 
-/** A sentence about the first part of a value that no file could give back; `undefined` when there is none. */
+/** A sentence about the first part of a value that cannot be written and read back; `undefined` for a valid value. */
 export function problemOfValue(value: unknown, depth = 0): string | undefined {
   if (value === null || SCALARS.has(typeof value)) return undefined;
   // What holds itself has no end.

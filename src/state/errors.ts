@@ -56,7 +56,7 @@ export interface StateOwner {
   readonly since: Date;
 }
 
-/** Another process owns the state directory, or took it over from this one. */
+/** A second process owns the state directory, or took it over from this process. */
 export class StateLockedError extends StateError {
   readonly path: string;
   /** `undefined` where the one who took over is gone again. */

@@ -1,6 +1,6 @@
 /**
- * What a finished job changes in its schedule's state: the failure count, and the hints it used up.
- * The plan that follows is made by the governor, from the state with the changes.
+ * What a finished job changes in its schedule's state: the failure count, and the hints it used up. The governor then
+ * plans the next run from the state with these changes.
  */
 import { isoText, isoTimeMs } from "../iso-time.js";
 import type { ScheduleHint, ScheduleState, ScheduleStatePatch } from "./schedule-state.js";

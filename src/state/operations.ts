@@ -16,7 +16,7 @@ export interface StateDraft {
 }
 
 export interface StateOperation {
-  /** Called again, on another draft, when the write has to be repeated. */
+  /** Called again, on a new draft, when the write has to be repeated. */
   apply(draft: StateDraft): void;
 }
 

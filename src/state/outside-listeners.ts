@@ -1,4 +1,6 @@
-/** Who wants to hear of changes that somebody else has made. One that throws harms no other. */
+/**
+ * The listeners to changes that came from outside a store object. A listener that throws does not affect the rest.
+ */
 import type { Logger } from "../logger.js";
 import type { OutsideChange } from "./store.js";
 
@@ -12,7 +14,7 @@ export class OutsideListeners {
     this.#logger = logger;
   }
 
-  /** Answers how to stop it. */
+  /** Returns a function that removes the listener. */
   add(listener: OutsideListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -1,4 +1,4 @@
-/** Values by schedule. Most agents have one, for which a map of its own would be larger than all else about it. */
+/** Values by schedule. Most agents have one schedule, and a map for one entry would be larger than the entry. */
 import type { ScheduleKey } from "./store.js";
 
 interface AgentValues<Value> {

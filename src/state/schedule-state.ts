@@ -19,7 +19,7 @@ export type PlanSource = (typeof PLAN_SOURCES)[number];
 
 export const SCHEDULE_STATUSES = ["idle", "running", "disabled"] as const;
 
-export type ScheduleStatus = (typeof SCHEDULE_STATUSES)[number];
+export type StoredStatus = (typeof SCHEDULE_STATUSES)[number];
 
 export const JOB_TRIGGERS = [
   "interval",
@@ -61,7 +61,7 @@ export interface StoredClaim {
   readonly claimed_at?: string | null | undefined;
 }
 
-/** Temporary advice that changes a plan: another interval, one extra time, or both. */
+/** Temporary advice that changes a plan: a different interval, one extra time, or both. */
 export interface ScheduleHint {
   /** Interval text that stands in for the schedule's own. */
   readonly interval?: string | null | undefined;
@@ -74,20 +74,20 @@ export interface ScheduleHint {
 
 export const REQUESTED_ACTIONS = ["run", "cancel"] as const;
 
-/** What somebody in another process asks of the scheduler that runs: a job now, or the end of one. */
+/** A request from outside to the scheduler that runs: start a job now, or cancel one. */
 export interface ScheduleRequest {
-  /** Tells it from any other: it is acted on once, however often it is written. */
+  /** Unique: a request is acted on once, however often it is written. */
   readonly id: string;
   readonly action: (typeof REQUESTED_ACTIONS)[number];
-  /** The job that is to be cancelled. */
+  /** The job to cancel. */
   readonly job_id?: string | null | undefined;
   /** ISO time from which it no longer counts. */
   readonly expires_at: string;
-  /** Why a scheduler that has seen it left it to others: the answer, where none of them takes it. */
+  /** Why a scheduler that saw the request refused it; the answer, unless a scheduler on a second node accepts it. */
   readonly refusal?: string | null | undefined;
 }
 
-/** What became of a request. */
+/** The result of a request. */
 export interface RequestAnswer {
   readonly id: string;
   /** The job that was started or told to end. */
@@ -98,7 +98,7 @@ export interface RequestAnswer {
 
 /** All times are ISO texts; a key that is `null` counts as absent. */
 export interface ScheduleState {
-  readonly status: ScheduleStatus;
+  readonly status: StoredStatus;
   /** The start of the latest run. */
   readonly last_run_at?: string | null | undefined;
   readonly last_started_at?: string | null | undefined;
@@ -109,7 +109,7 @@ export interface ScheduleState {
   /** Failures since the last success. */
   readonly failure_count?: number | null | undefined;
   readonly missed_count?: number | null | undefined;
-  /** The latest slot that was dropped because nobody was there to run it. */
+  /** The latest slot that was dropped because no scheduler ran when it was due. */
   readonly last_missed_at?: string | null | undefined;
   readonly paused_until?: string | null | undefined;
   readonly hint?: ScheduleHint | null | undefined;
@@ -153,5 +153,5 @@ export const UNKNOWN_SCHEDULE: ScheduleState = Object.freeze({
   last_error: null,
 });
 
-/** A change to some keys: those not named stay, those set to `null` are cleared. */
+/** A change to some keys. A key that it does not name stays; a key that it sets to `null` is cleared. */
 export type ScheduleStatePatch = Partial<ScheduleState>;

@@ -1,4 +1,4 @@
-/** The time a store goes by: the clock it was made with, else that of whoever opens it. */
+/** The clock of a store: the one it was made with, else the one given to `open`. */
 import { type Clock, systemClock } from "../clock.js";
 
 export class StoreClock implements Clock {

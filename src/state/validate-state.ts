@@ -116,7 +116,7 @@ function notExpected(key: string, value: unknown, { expected }: Rule): string {
   return `${key} is ${quote(value)}, expected ${expected}`;
 }
 
-/** A schedule's state as a file has it: a key may be missing, and there may be others. */
+/** A schedule's state as a file has it: keys may be missing, and unknown keys may be there. */
 export type ScheduleFields = Fields & Partial<ScheduleState>;
 
 /** The fields of every schedule that has none: one object, because there may be a hundred thousand of them. */
@@ -160,7 +160,7 @@ function requireChange(key: string, value: unknown): void {
 
 function problemOfChange(key: string, value: unknown): string | undefined {
   const rule = RULES.get(key);
-  if (rule === undefined) return `${quote(key)} is no key of a schedule's state`;
+  if (rule === undefined) return `${quote(key)} is not a key of a schedule's state`;
   if (value === null) return key === "status" ? "status cannot be cleared" : undefined;
   if (value === undefined) return undefined;
   if (!rule.holds(value)) return notExpected(key, value, rule);

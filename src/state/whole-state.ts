@@ -1,4 +1,4 @@
-/** What is known of a schedule, made whole for those who decide on it. */
+/** A schedule's state with a value for every key that decisions read. */
 import { NO_FIELDS } from "./validate-state.js";
 import { mergedFields } from "../fields.js";
 import { type ScheduleState, UNKNOWN_SCHEDULE } from "./schedule-state.js";

@@ -1,18 +1,18 @@
-/** What can be wrong with a work source: its configuration, or the source itself. */
+/** The errors of work sources: a wrong configuration, or a source that rejects or fails. */
 import { RotaError } from "../errors.js";
 
 export type WorkSourceErrorCode =
-  /** No type of this name is registered. */
+  /** No type of the name is registered. */
   | "UNKNOWN_WORK_SOURCE"
-  /** A type of this name is registered already. */
+  /** A type of the name is registered already. */
   | "DUPLICATE_WORK_SOURCE"
   /** The configuration of a known type is wrong. */
   | "INVALID_WORK_SOURCE"
-  /** Nobody has claimed an item of this id here. */
+  /** The agent never claimed the item through this manager. */
   | "UNKNOWN_WORK_ITEM"
-  /** The source refuses whoever asks: a token is missing, wrong, or may not do this. */
+  /** The source denies access: a token or a permission is missing or wrong. */
   | "WORK_SOURCE_FORBIDDEN"
-  /** The source could not be reached, or gave no sensible answer. Later it may. */
+  /** The source could not be reached, or sent an invalid response. A retry may succeed. */
   | "WORK_SOURCE_UNAVAILABLE";
 
 export class WorkSourceError extends RotaError<WorkSourceErrorCode> {}

@@ -1,6 +1,6 @@
 /**
- * Who holds which work item through which adapter. An item that was claimed again belongs to the newer claim: the older
- * one has ended, whatever its holder believes.
+ * The work items that agents hold, each with its claim and its adapter. When an item is claimed again, its older claim
+ * ends, even if the agent that holds it does not know that yet.
  */
 import { BoundedCache } from "../bounded-cache.js";
 import { randomToken } from "../random.js";
@@ -12,21 +12,22 @@ export interface HeldWork {
   readonly adapter: WorkSourceAdapter;
   /** The type of the source. */
   readonly type: string;
-  /** Names this one claim. */
+  /** The id of the claim. */
   readonly claim: string;
 }
 
-/** Whose claim: of this agent on this item, and which one where it may have had several. */
+/** A claim of an agent on an item. */
 export interface ClaimQuery {
   readonly agent: string;
   readonly id: string;
+  /** @default the agent's newest claim on the item */
   readonly claim?: string | undefined;
 }
 
-/** How many claims are remembered after their end, to tell a second report from one about an unknown item. */
+/** How many ended claims are kept, to distinguish a second report from a report about an unknown item. */
 const ENDED = 10_000;
 
-export class ClaimLedger {
+export class HeldWorkItems {
   readonly #byClaim = new Map<string, HeldWork>();
   /** The newest claim of an agent on an item. */
   readonly #byAgent = new Map<string, HeldWork>();
@@ -45,7 +46,7 @@ export class ClaimLedger {
     return held;
   }
 
-  /** The claim while it lasts; whether it has ended; `undefined` when there was none that is remembered. */
+  /** The claim, or "ended" after its end; `undefined` for an unknown claim. */
   find(query: ClaimQuery): HeldWork | "ended" | undefined {
     const { agent, id, claim } = query;
     const held = claim === undefined ? this.#byAgent.get(keyOf(query)) : this.#byClaim.get(claim);

@@ -1,27 +1,27 @@
 /**
- * What people write about a work item, in a file or in a list: the keys that have a meaning, checked, and all others as
- * metadata. Pure: where the fields come from is each source's business.
+ * Reads the fields of a work item in a file or in a list: checks the known keys, and keeps unknown keys as metadata.
+ * Pure: each source gets the fields from its own place.
  */
 import { quote } from "../errors.js";
 import { isoTimeMs } from "../iso-time.js";
 import { PRIORITIES } from "./work-order.js";
 import type { WorkItem } from "./work-source.js";
 
-/** What fields can say; the rest is known by the source. */
+/** The part of a work item that its fields contain; the source adds the rest. */
 export interface ItemFields extends Pick<WorkItem, "labels" | "metadata" | "priority" | "url"> {
   readonly title: string | undefined;
   readonly description: string;
   readonly createdAt: Date | undefined;
 }
 
-/** Fields that mean nothing, and why: a sentence without its subject. */
+/** Why the fields are invalid: a sentence without its subject. */
 export interface FieldsProblem {
   readonly problem: string;
-  /** It may be gone when looked at again, although nothing was changed. */
+  /** Whether the next read may succeed although the file stays the same. */
   readonly isPassing?: boolean | undefined;
 }
 
-/** What the fields say, or what is wrong with them. A key without a value is as good as missing. */
+/** A key without a value counts as missing. */
 export function readFields(fields: Readonly<Record<string, unknown>>): ItemFields | FieldsProblem {
   const { title, description, priority = "medium", labels, url, created_at, ...rest } = withoutNulls(fields);
   const known = PRIORITIES.find((one) => one === priority);
@@ -35,7 +35,7 @@ export function readFields(fields: Readonly<Record<string, unknown>>): ItemField
   if (texts === undefined) return wrong("labels", "a list of texts", labels);
   if (created_at !== undefined && createdMs === undefined)
     return wrong("created_at", 'a time such as "2026-03-01T09:00:00Z"', created_at);
-  if (metadata === undefined) return { problem: "has values that JSON cannot hold" };
+  if (metadata === undefined) return { problem: "has values that JSON cannot represent" };
   return {
     title,
     description: description ?? "",
@@ -48,7 +48,7 @@ export function readFields(fields: Readonly<Record<string, unknown>>): ItemField
 }
 
 function wrong(key: string, expected: string, got: unknown): FieldsProblem {
-  return { problem: `has the ${key} ${quote(got)}, where ${expected} is expected` };
+  return { problem: `has the ${key} ${quote(got)}, expected ${expected}` };
 }
 
 function isText(value: unknown): value is string | undefined {
@@ -65,10 +65,10 @@ function withoutNulls(fields: Readonly<Record<string, unknown>>): Readonly<Recor
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null));
 }
 
-/** The same as JSON would keep it; `undefined` for what JSON cannot say. */
+/** A copy as JSON represents it; `undefined` for values without a JSON form. */
 function jsonOf(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {
   try {
-    // Its answer is `any`: an object went in, so an object comes out.
+    // JSON.parse returns `any`: an object went in, so an object comes out.
     const copy: Readonly<Record<string, unknown>> = JSON.parse(JSON.stringify(value));
     return copy;
   } catch {

@@ -1,12 +1,12 @@
 /**
- * Gives work to agents: the most urgent item of a source that nobody else is faster to claim, and its way back there.
- * How a claim is exclusive is the adapter's business; which claim a report is about is decided here.
+ * Claims work items for agents, the most urgent first, and passes their outcomes back to the source.
+ * The adapter makes a claim exclusive; the manager decides which claim a report is about.
  */
 import { BoundedCache } from "../bounded-cache.js";
 import { type Clock, systemClock } from "../clock.js";
 import { messageOf, quote } from "../errors.js";
 import { guarded, type Logger, processLogger } from "../logger.js";
-import { ClaimLedger, type HeldWork } from "./held-work.js";
+import { type HeldWork, HeldWorkItems } from "./held-work.js";
 import { WorkSourceError } from "./errors.js";
 import { defaultRegistry, type WorkSourceRegistry } from "./registry.js";
 import { configKey, requireConfig } from "./source-config.js";
@@ -14,13 +14,13 @@ import { compareWork } from "./work-order.js";
 import type { ReleaseOptions, WorkItem, WorkOutcome, WorkSourceAdapter } from "./work-source.js";
 
 export interface WorkSourceManagerOptions {
-  /** @default the one that registerWorkSource adds to */
+  /** @default the registry that registerWorkSource adds to */
   readonly registry?: WorkSourceRegistry | undefined;
   readonly clock?: Clock | undefined;
   readonly logger?: Logger | undefined;
 }
 
-/** Whoever works: only its name counts. */
+/** The agent that an item is claimed for, by its name. */
 export interface WorkingAgent {
   readonly name: string;
 }
@@ -29,7 +29,7 @@ export interface NextWorkOptions {
   /** The `work_source` of a schedule. */
   readonly workSource: unknown;
   /**
-   * `false` only looks: the item is not held, and others may take it.
+   * `false` returns an item without claiming it.
    * @default true
    */
   readonly autoClaim?: boolean | undefined;
@@ -39,26 +39,26 @@ export interface NextWorkOptions {
 export type NextWork =
   | {
       readonly item: WorkItem;
-      /** Names the claim, for reports that must not be taken for those of a later one; none when only looking. */
+      /** The id of the claim, to pass with reports about it; `undefined` without a claim. */
       readonly claim: string | undefined;
-      /** How often to call `renewWorkItem` while the job runs; `undefined` when the claim does not expire. */
+      /** How often to call `renewWorkItem` while the job runs; `undefined` for a claim that does not expire. */
       readonly renewEveryMs: number | undefined;
       readonly isLost: false;
     }
-  /** `isLost`: there was work, but others were faster. */
+  /** `isLost`: there were items, but other claimers took all of them. */
   | { readonly item: undefined; readonly isLost: boolean };
 
-/** Who holds the item that is spoken of. */
+/** The agent and the claim that a report is about. */
 export interface HolderOptions {
   readonly agent: WorkingAgent;
-  /** Of the answer to getNextWorkItem. Without it, the agent's newest claim on the item is meant. */
+  /** The `claim` that getNextWorkItem returned. @default the agent's newest claim on the item */
   readonly claim?: string | undefined;
 }
 
 const PAGE = 50;
-/** How many pages are tried when each was taken away whole. */
+/** How many pages are tried when other claimers take every item of a page. */
 const PAGES = 3;
-/** Far more than a fleet has. One that is forgotten is made again; claims keep their own. */
+/** Far more than a fleet has. An evicted adapter is created again; a claim keeps its adapter. */
 const ADAPTERS = 1_000;
 
 export class WorkSourceManager {
@@ -66,8 +66,8 @@ export class WorkSourceManager {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #adapters = new BoundedCache<string, WorkSourceAdapter>(ADAPTERS);
-  readonly #ledger = new ClaimLedger();
-  /** What calls of this manager are claiming right now: to try that too would be in vain. */
+  readonly #held = new HeldWorkItems();
+  /** The items that calls of this manager are claiming now: a second claim would only lose. */
   readonly #beingClaimed = new Set<string>();
 
   constructor({ registry, clock = systemClock, logger = processLogger }: WorkSourceManagerOptions = {}) {
@@ -76,14 +76,14 @@ export class WorkSourceManager {
     this.#logger = guarded(logger);
   }
 
-  /** The item that comes first, claimed for the agent. No two calls are given the same one. */
+  /** The most urgent item, claimed for the agent. No two calls get the same item. */
   async getNextWorkItem(agent: WorkingAgent, options: NextWorkOptions): Promise<NextWork> {
     const { workSource, autoClaim = true, signal } = options;
     const config = requireConfig(workSource);
     const { type } = config;
     const key = configKey(config);
     const adapter = this.#adapters.get(key) ?? this.#adapters.set(key, this.#create(config));
-    return sensible(type, signal, async () => {
+    return callAdapter(type, signal, async () => {
       for (let page = 1, isLost = false; page <= PAGES; page++) {
         signal?.throwIfAborted();
         const items = await adapter.fetchAvailableWork({ limit: PAGE, signal });
@@ -100,31 +100,31 @@ export class WorkSourceManager {
   }
 
   /**
-   * Ends the agent's claim with what came of the item, and answers whether it was still held. May be called again; when
-   * it throws, it should be.
+   * Ends the agent's claim with the outcome, and returns whether it was still held. Idempotent: call it again when it
+   * throws.
    */
   async reportOutcome(id: string, outcome: WorkOutcome, holder: HolderOptions): Promise<boolean> {
     return this.#end(id, holder, (held) => held.adapter.completeWork(id, outcome));
   }
 
-  /** Gives the item back for anybody to take, and answers whether it was still held. May be called again. */
+  /** Makes the item available again, and returns whether it was still held. Idempotent. */
   async releaseWorkItem(id: string, options: HolderOptions & ReleaseOptions): Promise<boolean> {
     const { reason, addComment } = options;
     return this.#end(id, options, (held) => held.adapter.releaseWork(id, { reason, addComment }));
   }
 
-  /** Keeps a claim from expiring, and answers whether it is still held. */
+  /** Keeps a claim from expiring, and returns whether it is still held. */
   async renewWorkItem(id: string, holder: HolderOptions): Promise<boolean> {
     const held = this.#find(id, holder);
     if (held === "ended") return false;
-    return sensible(held.type, undefined, async () => held.adapter.renewWork?.(id) ?? true);
+    return callAdapter(held.type, undefined, async () => held.adapter.renewWork?.(id) ?? true);
   }
 
   #create(config: ReturnType<typeof requireConfig>): WorkSourceAdapter {
     return this.#registry.create(config, { clock: this.#clock, logger: this.#logger });
   }
 
-  /** `undefined` when others were faster with all of them. */
+  /** `undefined` when other claimers took all items. */
   async #claimFirst(
     about: Pick<HeldWork, "adapter" | "agent" | "type">,
     items: readonly WorkItem[],
@@ -138,8 +138,8 @@ export class WorkSourceManager {
       try {
         const claim = await adapter.claimWork(id);
         if (!claim.isClaimed) continue;
-        const held = this.#ledger.add({ ...about, id });
-        if (signal?.aborted === true) await this.#giveUp(held);
+        const held = this.#held.add({ ...about, id });
+        if (signal?.aborted === true) await this.#releaseUnused(held);
         signal?.throwIfAborted();
         const leftMs = (claim.expiresAt?.getTime() ?? Infinity) - this.#clock.now().getTime();
         const isRenewable = leftMs < Infinity && adapter.renewWork !== undefined;
@@ -152,37 +152,41 @@ export class WorkSourceManager {
     return undefined;
   }
 
-  /** Nobody waits for the item any more. If it cannot be given back, its claim expires. */
-  async #giveUp(held: HeldWork): Promise<void> {
-    this.#ledger.end(held);
+  /** Releases an item whose caller has aborted. If that fails, the claim expires. */
+  async #releaseUnused(held: HeldWork): Promise<void> {
+    this.#held.end(held);
     try {
-      await held.adapter.releaseWork(held.id, { reason: "Nobody waits for it any more." });
+      await held.adapter.releaseWork(held.id, { reason: "The request for work was cancelled." });
     } catch (error) {
-      this.#logger.warn(`Could not give back the work item ${held.id}: ${messageOf(error)}`);
+      this.#logger.warn(`Could not release the work item ${held.id}: ${messageOf(error)}`);
     }
   }
 
   async #end(id: string, holder: HolderOptions, end: (held: HeldWork) => Promise<boolean>): Promise<boolean> {
     const held = this.#find(id, holder);
     if (held === "ended") return false;
-    const wasHeld = await sensible(held.type, undefined, () => end(held));
-    // Only now: what failed may be tried again.
-    this.#ledger.end(held);
+    const wasHeld = await callAdapter(held.type, undefined, () => end(held));
+    // Not before: a failed report may be repeated.
+    this.#held.end(held);
     return wasHeld;
   }
 
   #find(id: string, { agent, claim }: HolderOptions): HeldWork | "ended" {
-    const held = this.#ledger.find({ agent: agent.name, id, claim });
+    const held = this.#held.find({ agent: agent.name, id, claim });
     if (held !== undefined) return held;
     throw new WorkSourceError(
-      `Agent ${quote(agent.name)} has claimed no work item ${quote(id)}: report on what getNextWorkItem gave it.`,
+      `Agent ${quote(agent.name)} has not claimed the work item ${quote(id)}: report on an item that getNextWorkItem returned.`,
       { code: "UNKNOWN_WORK_ITEM" },
     );
   }
 }
 
-/** An adapter may be anybody's: whatever it throws says which source it is about. */
-async function sensible<T>(type: string, signal: AbortSignal | undefined, act: () => Promise<T>): Promise<T> {
+/** Runs a call of an adapter: an error that is not a WorkSourceError becomes one that names the source. */
+async function callAdapter<T>(
+  type: string,
+  signal: AbortSignal | undefined,
+  act: () => Promise<T>,
+): Promise<T> {
   try {
     return await act();
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Work that is kept in memory, for hosts that have their own and for tests. `MemoryWork` is the items and where they
- * stand; `connect` makes an adapter, and each adapter holds its own claims.
+ * Work items in memory, for hosts with their own source of work and for tests. `MemoryWork` has the items and their
+ * states; `connect` creates an adapter, and each adapter holds its own claims.
  */
 import { isFields } from "../fields.js";
 import { type Clock, systemClock } from "../clock.js";
@@ -20,7 +20,7 @@ import type {
 
 export type WorkStanding = "available" | "done" | "failed" | "working";
 
-/** A new item. Keys that are not named here become its metadata. */
+/** A new item. Unknown keys become its metadata. */
 export interface NewWork {
   readonly title: string;
   readonly description?: string | undefined;
@@ -46,7 +46,7 @@ export interface MemoryWorkOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** An item and where it stands. */
+/** An item and its state. */
 interface Entry {
   readonly item: WorkItem;
   claim: { readonly expiresMs: number } | undefined;
@@ -57,7 +57,7 @@ export class MemoryWork {
   readonly #entries = new Map<string, Entry>();
   readonly #clock: Clock;
   readonly #claimExpiryMs: number;
-  /** Tells its items from those of others. */
+  /** Makes the ids of the items unique. */
   readonly #token = randomToken();
 
   constructor({
@@ -99,7 +99,7 @@ export class MemoryWork {
     return isHeld ? "working" : "available";
   }
 
-  /** What came of an item; `undefined` before that is known. */
+  /** The outcome of an item; `undefined` before it is completed. */
   outcomeOf(id: string): WorkOutcome | undefined {
     return this.#entries.get(id)?.outcome;
   }
@@ -114,13 +114,13 @@ export class MemoryWork {
   }
 }
 
-/** One who takes work from a MemoryWork. Nothing in it waits, so that every call is done in one go. */
+/** An adapter of a MemoryWork. No call awaits anything, so each is atomic. */
 class MemorySource implements WorkSourceAdapter {
   readonly #work: MemoryWork;
   readonly #entries: ReadonlyMap<string, Entry>;
-  /** When a claim expires that is made now. */
+  /** When a claim that is made now expires. */
   readonly #expiryMs: () => number;
-  /** The claims of this adapter: whose claim is another one by now has lost it. */
+  /** The claims of this adapter. It has lost an item whose entry has a different claim. */
   readonly #claims = new Map<string, Entry["claim"]>();
 
   constructor(work: MemoryWork, entries: ReadonlyMap<string, Entry>, expiryMs: () => number) {
@@ -169,7 +169,7 @@ class MemorySource implements WorkSourceAdapter {
     return new Date(entry.claim.expiresMs);
   }
 
-  /** The item, while nobody else has claimed it since. */
+  /** The item, unless a different adapter has claimed it since. */
   #held(id: string): Entry | undefined {
     const entry = this.#entries.get(id);
     return entry?.claim !== undefined && entry.claim === this.#claims.get(id) ? entry : undefined;
@@ -183,7 +183,7 @@ class MemorySource implements WorkSourceAdapter {
   }
 }
 
-/** `{ type: "memory", items, claim_expiry }`: the items are those of this one adapter. */
+/** `{ type: "memory", items, claim_expiry }`: each adapter has its own copy of the items. */
 export function createMemorySource(
   config: WorkSourceConfig,
   { clock }: { readonly clock: Clock },
@@ -191,6 +191,6 @@ export function createMemorySource(
   requireKnownKeys(config, ["items", "claim_expiry"]);
   const { items = [] } = config;
   if (!Array.isArray(items))
-    throw invalidSource(`The items of a work source of type "memory" are a list; got ${quote(items)}.`);
+    throw invalidSource(`The items of a work source of type "memory" are ${quote(items)}, expected a list.`);
   return new MemoryWork({ items, claimExpiryMs: claimExpiryMs(config), clock }).connect();
 }

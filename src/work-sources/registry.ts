@@ -1,38 +1,38 @@
-/** Which types of work sources there are, and how an adapter of each is made. */
+/** The types of work sources, and how an adapter of each is created. */
 import { type Clock, systemClock } from "../clock.js";
 import { messageOf, quote } from "../errors.js";
 import { guarded, type Logger, processLogger } from "../logger.js";
 import { createDirectorySource } from "./directory/directory-source.js";
 import { WorkSourceError } from "./errors.js";
-import { githubSource } from "./github/github-source.js";
+import { createGitHubSource } from "./github/github-source.js";
 import { createMemorySource } from "./memory-source.js";
 import { invalidSource, requireConfig } from "./source-config.js";
 import type { WorkSourceAdapter, WorkSourceConfig } from "./work-source.js";
 
-/** What an adapter is given beside its configuration. */
+/** What a factory gets beside the configuration. */
 export interface WorkSourceContext {
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Checks the configuration, and throws when it is wrong; reaches for nothing outside yet. */
+/** Checks the configuration, and throws when it is wrong. Reads no files and opens no connections. */
 export type WorkSourceFactory = (config: WorkSourceConfig, context: WorkSourceContext) => WorkSourceAdapter;
 
-/** The types every registry knows. */
+/** The types that every registry has. */
 const BUILT_IN: readonly (readonly [string, WorkSourceFactory])[] = [
   ["memory", createMemorySource],
   ["directory", createDirectorySource],
-  ["github", githubSource],
+  ["github", createGitHubSource],
 ];
 
 export class WorkSourceRegistry {
   readonly #factories = new Map<string, WorkSourceFactory>(BUILT_IN);
 
-  /** Adds a type, and answers how to take it away again. */
+  /** Adds a type, and returns a function that removes it. */
   register(type: string, factory: WorkSourceFactory): () => void {
     if (this.#factories.has(type))
       throw new WorkSourceError(
-        `A work source of type ${quote(type)} is registered already: choose another name.`,
+        `A work source of type ${quote(type)} is already registered: choose a different name.`,
         { code: "DUPLICATE_WORK_SOURCE" },
       );
     this.#factories.set(type, factory);
@@ -48,8 +48,8 @@ export class WorkSourceRegistry {
     const factory = this.#factories.get(type);
     if (factory === undefined)
       throw new WorkSourceError(
-        `There is no work source of type ${quote(type)}: there are ${[...this.#factories.keys()].join(", ")}. ` +
-          "Register others with registerWorkSource.",
+        `Unknown work source type ${quote(type)}, expected ${[...this.#factories.keys()].join(", ")}. ` +
+          "Register more types with registerWorkSource.",
         { code: "UNKNOWN_WORK_SOURCE" },
       );
     try {
@@ -57,7 +57,7 @@ export class WorkSourceRegistry {
     } catch (error) {
       if (error instanceof WorkSourceError) throw error;
       throw invalidSource(
-        `A work source of type ${quote(type)} could not be made: ${messageOf(error)}`,
+        `A work source of type ${quote(type)} could not be created: ${messageOf(error)}`,
         error,
       );
     }
@@ -66,13 +66,13 @@ export class WorkSourceRegistry {
 
 let common: WorkSourceRegistry | undefined;
 
-/** The registry of whoever is given none. */
+/** The registry of managers that are created without one. */
 export function defaultRegistry(): WorkSourceRegistry {
   common ??= new WorkSourceRegistry();
   return common;
 }
 
-/** Adds a type for all managers without a registry of their own, and answers how to take it away again. */
+/** Adds a type to the default registry, and returns a function that removes it. */
 export function registerWorkSource(type: string, factory: WorkSourceFactory): () => void {
   return defaultRegistry().register(type, factory);
 }

@@ -1,13 +1,13 @@
-/** In which order work is taken: the most urgent first, then the oldest, then by id, so that all agree. */
+/** The order of work items: the most urgent first, then the oldest, then by id, so that all nodes have the same order. */
 import type { WorkItem, WorkPriority } from "./work-source.js";
 
 /** Most urgent first. */
 export const PRIORITIES: readonly WorkPriority[] = ["critical", "high", "medium", "low"];
 
-/** What decides the turn of an item. */
+/** The values that decide the order. */
 export type WorkRank = Pick<WorkItem, "createdAt" | "id" | "priority">;
 
-/** Below zero when `a` is to be taken before `b`. */
+/** Below zero when `a` comes before `b`. */
 export function compareWork(a: WorkRank, b: WorkRank): number {
   return (
     PRIORITIES.indexOf(a.priority) - PRIORITIES.indexOf(b.priority) ||

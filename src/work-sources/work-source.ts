@@ -1,85 +1,85 @@
 /**
- * What a work source is: a place where units of work wait, are claimed, and are completed or given back.
- * Which item is taken next is the manager's decision; how a claim is exclusive is each adapter's.
+ * The contract of a work source: items wait in it, are claimed, and are completed or released.
+ * The manager decides which item is claimed next; each adapter makes its claims exclusive.
  */
 
 export type WorkPriority = "critical" | "high" | "medium" | "low";
 
-/** A unit of outside work: an issue, a file, a row. */
+/** A unit of work: an issue, a file, a row. */
 export interface WorkItem {
-  /** Unlike any other, also of other sources. */
+  /** Unique across all sources. */
   readonly id: string;
-  /** The type of the source it came from: "directory". */
+  /** The type of the item's source: "directory". */
   readonly source: string;
-  /** What the source itself calls it: an issue's number, a file's name. */
+  /** The id within the source: the number of an issue, the name of a file. */
   readonly externalId: string;
   readonly title: string;
   readonly description: string;
   readonly priority: WorkPriority;
   readonly labels: readonly string[];
-  /** Whatever else the source says of it, as JSON values. */
+  /** All other data of the source, as JSON values. */
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly url: string | undefined;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
 
-/** What came of a work item. */
+/** The outcome of a work item. */
 export interface WorkOutcome {
   readonly outcome: "success" | "failure";
   readonly summary: string;
   readonly details?: string | undefined;
-  /** What was made of it: files, addresses. */
+  /** What the job produced: files, addresses. */
   readonly artifacts?: readonly string[] | undefined;
   readonly error?: string | undefined;
 }
 
 export interface ReleaseOptions {
   readonly reason?: string | undefined;
-  /** Whether the reason is written where people see it, if the source has such a place. */
+  /** Whether to write the reason as a comment, if the source has comments. */
   readonly addComment?: boolean | undefined;
 }
 
-/** A claim on a work item, or why there is none. */
+/** A claim on a work item, or why the claim failed. */
 export type WorkClaim =
   | {
       readonly isClaimed: true;
       readonly item: WorkItem;
-      /** When others may take it, unless it is renewed; a claim without it lasts until it is ended. */
+      /** When the claim ends without a renewal. @default never */
       readonly expiresAt?: Date | undefined;
     }
-  /** `taken`: another was faster, or has it. `gone`: it is no longer there, or no longer available. */
+  /** `taken`: a different adapter holds the item. `gone`: it was removed or is not available. */
   | { readonly isClaimed: false; readonly reason: "taken" | "gone" };
 
 export interface FetchOptions {
   /**
-   * How many items at most, those first that are to be taken first as far as the source can tell.
+   * The greatest number of items; the most urgent come first, as far as the source knows.
    * @default 50
    */
   readonly limit?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Any number of adapters, in any number of processes, may share one source. */
+/** Several adapters, in several processes, may share one source. */
 export interface WorkSourceAdapter {
-  /** Items that nobody has claimed, or whose claim has expired. */
+  /** Items without a claim, or with an expired one. */
   fetchAvailableWork(options?: FetchOptions): Promise<readonly WorkItem[]>;
-  /** Claims an item for this adapter: of all that try at the same time, one succeeds. */
+  /** Claims an item for this adapter. Of several concurrent calls on any adapters one succeeds. */
   claimWork(id: string): Promise<WorkClaim>;
   /**
-   * Ends a claim with what came of it, and answers whether it was still held. A failure stays visible and is not taken
-   * again by itself.
+   * Ends a claim with the outcome, and returns whether it was still held. A failed item stays visible, and is not
+   * available again until a person makes it so.
    */
   completeWork(id: string, outcome: WorkOutcome): Promise<boolean>;
-  /** Gives a claimed item back, for anybody to take, and answers whether its claim was still held. */
+  /** Makes a claimed item available again, and returns whether its claim was still held. */
   releaseWork(id: string, options?: ReleaseOptions): Promise<boolean>;
-  /** Lets a claim last as long again from now, and answers whether it was still held. For claims that expire. */
+  /** Starts the time of a claim anew, and returns whether it was still held. Only for claims that expire. */
   renewWork?(id: string): Promise<boolean>;
-  /** An item wherever it stands; `undefined` when it is unknown. */
+  /** An item in any state; `undefined` for an unknown id. */
   getWork(id: string): Promise<WorkItem | undefined>;
 }
 
-/** How the `work_source` of a schedule looks: its type, and what an adapter of that type needs. */
+/** The `work_source` of a schedule: a type, and the keys of that type. */
 export interface WorkSourceConfig {
   readonly type: string;
   readonly [key: string]: unknown;

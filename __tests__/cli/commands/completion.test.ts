@@ -38,7 +38,7 @@ describe.runIf(hasBash)("bash", () => {
   it.each([
     ["commands", ["rota", "li"], ["list"]],
     ["options of a command", ["rota", "list", "--na"], ["--names"]],
-    ["options that all have", ["rota", "jobs", "--state"], ["--state-dir"]],
+    ["global options", ["rota", "jobs", "--state"], ["--state-dir"]],
     ["the values of an option", ["rota", "jobs", "--status", "comp"], ["completed"]],
     ["the names of schedules", ["rota", "describe", "reports/n"], ["reports/nightly"]],
     ["the names of agents", ["rota", "jobs", "--agent", "in"], ["inbox"]],
@@ -49,7 +49,7 @@ describe.runIf(hasBash)("bash", () => {
     expect(await offeredByBash(new Scene(), words)).toEqual(offered);
   });
 
-  it("completes nothing, and complains of nothing, where the fleet cannot be read", async () => {
+  it("completes nothing, and prints no error, when the fleet cannot be read", async () => {
     const scene = new Scene();
     scene.write("agents: 7");
     expect(await offeredByBash(scene, ["rota", "list", ""])).toEqual([]);
@@ -61,7 +61,7 @@ describe.runIf(hasBash)("bash", () => {
     expect(await offeredByBash(scene, ["rota", "logs", "job-"])).toEqual([id]);
   });
 
-  it("runs nothing that a name may hold, and quotes it", async () => {
+  it("quotes names, and evaluates none", async () => {
     const scene = new Scene();
     const trap = "$(touch trapped)";
 
@@ -82,13 +82,13 @@ describe("rota completion", () => {
     }
   });
 
-  it("ends with 2 for another shell", async () => {
+  it("exits with 2 for an unknown shell", async () => {
     const terminal = new Terminal();
     expect(await terminal.run("completion", "cmd")).toBe(2);
     expect(terminal.err).toContain("expected one of bash, zsh, fish");
   });
 
-  it("prints the script in a process of its own", async () => {
+  it("prints the script as a process", async () => {
     const { exitCode, out } = await rota(["completion", "fish"], new Terminal().cwd);
     expect(exitCode).toBe(0);
     expect(out).toContain("complete -c rota");

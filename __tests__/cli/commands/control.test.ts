@@ -1,8 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
+import { zonedTime } from "../../../src/cli/format/when.js";
 import { NO_END } from "../../../src/scheduler/planning/state-after-job.js";
 import { FileStore } from "../../../src/state/file/file-store.js";
 import type { ScheduleState } from "../../../src/state/schedule-state.js";
-import { beside } from "../fleet-beside.js";
+import { startScheduler } from "../running-scheduler.js";
 import { Scene } from "../scene.js";
 import { rota } from "../terminal.js";
 
@@ -38,18 +39,18 @@ describe("rota pause", () => {
   });
 
   it.each([
-    ["both ends", ["--for", "2h", "--until", "2026-03-01T14:00:00Z"], "not both"],
+    ["--for together with --until", ["--for", "2h", "--until", "2026-03-01T14:00:00Z"], "not both"],
     ["an end in the past", ["--until", "2026-03-01T11:00:00Z"], "in the past"],
-    ["an end that is no time", ["--until", "soon"], 'Invalid --until "soon"'],
+    ["an invalid time", ["--until", "soon"], 'Invalid --until "soon"'],
   ])("refuses %s", async (_, options, says) => {
     const scene = new Scene();
     expect(await scene.run("pause", "reports", ...options)).toBe(2);
     expect(scene.err).toContain(says);
   });
 
-  it("is heard by a scheduler that runs", async () => {
+  it("reaches a running scheduler", async () => {
     const scene = new Scene();
-    const { call, scheduler } = await beside(scene, () => "done");
+    const { call, scheduler } = await startScheduler(scene, () => "done");
     expect(await call("pause", "inbox/hook")).toBe(0);
     await vi.waitFor(async () => {
       await scene.clock.advance("1s");
@@ -57,7 +58,7 @@ describe("rota pause", () => {
     });
   });
 
-  it("works in a process of its own", async () => {
+  it("works as a process", async () => {
     const scene = new Scene();
     expect(await rota(["pause", "reports/hourly"], scene.cwd)).toMatchObject({ exitCode: 0 });
     expect(await rota(["resume", "reports/hourly"], scene.cwd)).toMatchObject({ exitCode: 0 });
@@ -65,7 +66,7 @@ describe("rota pause", () => {
 });
 
 describe("rota disable", () => {
-  it("disables a schedule, with its plan, until it is enabled", async () => {
+  it("disables a schedule and removes its plan, until it is enabled", async () => {
     const scene = new Scene();
     await scene.state("reports/hourly", { next_run_at: "2026-03-01T13:00:00Z" });
     expect(await scene.run("disable", "reports/hourly")).toBe(0);
@@ -74,13 +75,13 @@ describe("rota disable", () => {
     expect(await stateOf(scene, "reports/hourly")).toMatchObject({ status: "idle" });
   });
 
-  it("does not find what is not there", async () => {
+  it("exits with 3 for an unknown schedule", async () => {
     const scene = new Scene();
     expect(await scene.run("disable", "report")).toBe(3);
     expect(scene.err).toContain('Did you mean "reports"?');
   });
 
-  it("works in a process of its own", async () => {
+  it("works as a process", async () => {
     const scene = new Scene();
     expect(await rota(["disable", "reports"], scene.cwd)).toMatchObject({ exitCode: 0 });
     expect(await rota(["enable", "reports"], scene.cwd)).toMatchObject({ exitCode: 0 });
@@ -88,11 +89,13 @@ describe("rota disable", () => {
 });
 
 describe("rota hint", () => {
-  it("advises another pace for a while", async () => {
+  it("sets a different interval for a while", async () => {
     const scene = new Scene();
     const advice = ["--interval", "1m", "--ttl", "30m", "--reason", "busy"];
     expect(await scene.run("hint", "reports/hourly", ...advice)).toBe(0);
-    expect(scene.err).toBe("Advised reports/hourly.\n");
+    expect(scene.err).toBe(
+      `Hint set for reports/hourly: every 1m until ${zonedTime(new Date("2026-03-01T12:30:00Z"))}.\n`,
+    );
     expect((await stateOf(scene, "reports/hourly")).hint).toMatchObject({
       interval: "1m",
       expires_at: "2026-03-01T12:30:00.000Z",
@@ -100,31 +103,35 @@ describe("rota hint", () => {
     });
   });
 
-  it("asks for one extra run, and takes that back", async () => {
+  it("adds one extra run, and removes the hint", async () => {
     const scene = new Scene();
     expect(await scene.run("hint", "reports/hourly", "--at", "10m")).toBe(0);
+    expect(scene.err).toBe(
+      `Hint set for reports/hourly: one extra run at ${zonedTime(new Date("2026-03-01T12:10:00Z"))}.\n`,
+    );
     expect((await stateOf(scene, "reports/hourly")).hint).toMatchObject({
       next_run_at: "2026-03-01T12:10:00.000Z",
     });
     expect(await scene.run("hint", "reports/hourly", "--clear")).toBe(0);
+    expect(scene.err).toBe("Hint removed from reports/hourly.\n");
     expect((await stateOf(scene, "reports/hourly")).hint).toBeUndefined();
   });
 
   it.each([
-    ["nothing at all", []],
-    ["advice and its end", ["--clear", "--at", "10m"]],
+    ["a call without options", []],
+    ["a hint together with --clear", ["--clear", "--at", "10m"]],
   ])("refuses %s", async (_, options) => {
     const scene = new Scene();
     expect(await scene.run("hint", "reports/hourly", ...options)).toBe(2);
   });
 
-  it("refuses an interval that is none", async () => {
+  it("refuses an invalid interval", async () => {
     const scene = new Scene();
     expect(await scene.run("hint", "reports/hourly", "--interval", "often")).not.toBe(0);
     expect(scene.err).toContain('"often"');
   });
 
-  it("works in a process of its own", async () => {
+  it("works as a process", async () => {
     const scene = new Scene();
     expect(await rota(["hint", "reports/hourly", "--at", "1h"], scene.cwd)).toMatchObject({ exitCode: 0 });
   });

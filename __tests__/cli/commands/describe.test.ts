@@ -3,7 +3,7 @@ import { Scene } from "../scene.js";
 import { NOW, rota } from "../terminal.js";
 
 /** The text beside a label. */
-function beside({ lines }: Scene, label: string): string | undefined {
+function startScheduler({ lines }: Scene, label: string): string | undefined {
   const line = lines.find((one) => one.startsWith(`  ${label} `));
   return line?.slice(2 + label.length).trim();
 }
@@ -23,14 +23,18 @@ describe("rota describe", () => {
     });
     expect(await scene.run("describe", "reports/nightly")).toBe(0);
     expect(scene.lines[0]).toBe("reports/nightly");
-    expect(beside(scene, "Status")).toBe("failing: cron 30 2 * * * Europe/Berlin");
-    expect(beside(scene, "Definition")).toBe("type: cron, expression: 30 2 * * *, timezone: Europe/Berlin");
-    expect(beside(scene, "Next run")).toBe("2026-03-02T02:30:00+01:00 (in 13h), baseline-cron");
-    expect(beside(scene, "Last run")).toMatch(/\(10h ago\)$/);
-    expect(beside(scene, "Last error")).toBe("no such file");
-    expect(beside(scene, "Failures")).toBe("2 in a row");
-    expect(beside(scene, "Missed")).toMatch(/^1, the last at .* \(2d 10h ago\)$/);
-    expect(beside(scene, "Hint")).toBe("interval: 5m, expires_at: 2026-03-01T13:00:00Z, reason: busy");
+    expect(startScheduler(scene, "Status")).toBe("failing: cron 30 2 * * * Europe/Berlin");
+    expect(startScheduler(scene, "Definition")).toBe(
+      "type: cron, expression: 30 2 * * *, timezone: Europe/Berlin",
+    );
+    expect(startScheduler(scene, "Next run")).toBe("2026-03-02T02:30:00+01:00 (in 13h), baseline-cron");
+    expect(startScheduler(scene, "Last run")).toMatch(/\(10h ago\)$/);
+    expect(startScheduler(scene, "Last error")).toBe("no such file");
+    expect(startScheduler(scene, "Failures")).toBe("2 in a row");
+    expect(startScheduler(scene, "Missed")).toMatch(/^1, the last at .* \(2d 10h ago\)$/);
+    expect(startScheduler(scene, "Hint")).toBe(
+      "interval: 5m, expires_at: 2026-03-01T13:00:00Z, reason: busy",
+    );
   });
 
   it("shows the next five runs and the last jobs", async () => {
@@ -52,23 +56,23 @@ describe("rota describe", () => {
     expect(scene.lines.at(-1)).toMatch(new RegExp(`^ {4}${id} .* failed 1s  no luck$`));
   });
 
-  it("says until when it is paused", async () => {
+  it("shows until when a schedule is paused", async () => {
     const scene = new Scene();
     await scene.state("reports/hourly", { paused_until: "2026-03-01T13:00:00Z" });
     await scene.run("describe", "reports/hourly");
-    expect(beside(scene, "Paused")).toMatch(/^until .* \(in 1h\)$/);
+    expect(startScheduler(scene, "Paused")).toMatch(/^until .* \(in 1h\)$/);
   });
 
-  it("says which job runs", async () => {
+  it("shows the running job", async () => {
     const scene = new Scene();
     const claim = { token: "t", job_id: "job-2026-03-01-aaaaaa", slot: NOW, claimed_at: NOW };
     await using _ = await scene.owned();
     await scene.state("reports/hourly", { status: "running", claim });
     await scene.run("describe", "reports/hourly");
-    expect(beside(scene, "Status")).toBe("running job-2026-03-01-aaaaaa");
+    expect(startScheduler(scene, "Status")).toBe("running job-2026-03-01-aaaaaa");
   });
 
-  it("shows nothing that a terminal would obey", async () => {
+  it("prints no control characters", async () => {
     const scene = new Scene();
     const hint = { interval: "5m", expires_at: "2026-03-01T13:00:00Z", reason: "\u001b[2J" };
     const plan = { next_run_at: "2026-03-01T12:05:00Z", next_run_source: "ai-interval" } as const;
@@ -88,7 +92,7 @@ describe("rota describe", () => {
     ]);
   });
 
-  it("prints documents for programs, in a process of its own", async () => {
+  it("prints JSON, as a process", async () => {
     const scene = new Scene();
     await scene.state("reports/hourly", { last_run_at: NOW });
     const { exitCode, out } = await rota(["describe", "reports/hourly", "--json"], scene.cwd);
@@ -129,9 +133,11 @@ agents:
     }
   });
 
-  it("ends with 3 for an unknown schedule", async () => {
+  it("exits with 3 for an unknown schedule", async () => {
     const scene = new Scene();
     expect(await scene.run("describe", "reports/weekly")).toBe(3);
-    expect(scene.err).toContain('There is "reports/nightly", "reports/hourly", "reports/old", "inbox/hook"');
+    expect(scene.err).toContain(
+      'Known schedules: "reports/nightly", "reports/hourly", "reports/old", "inbox/hook"',
+    );
   });
 });

@@ -2,16 +2,16 @@ import { chmodSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { judgeOwner } from "../../../src/cli/doctor/state-content.js";
-import { bytesInWords, judgeRoom } from "../../../src/cli/doctor/state-directory.js";
+import { formatBytes, judgeRoom } from "../../../src/cli/doctor/state-directory.js";
 import { judgeNode } from "../../../src/cli/doctor/environment.js";
 import { thisProcess } from "../../../src/state/file/lock/process-identity.js";
 import { until } from "../../state/child.js";
 import { forge } from "../../state/file/lock/lock-fixtures.js";
-import { examine } from "../examine.js";
+import { runDoctor } from "../run-doctor.js";
 import { Scene } from "../scene.js";
 import { NOW, rota, Terminal } from "../terminal.js";
 
-/** The lines about something: their mark and what they say. */
+/** The findings about a topic, each with its mark. */
 function about({ lines }: Terminal, what: string): string[] {
   return lines.filter((line) => line.slice(2).startsWith(what)).map((line) => `${line[0]} ${line.slice(19)}`);
 }
@@ -23,107 +23,105 @@ async function healthy(): Promise<Scene> {
 }
 
 describe("rota doctor", () => {
-  it("finds nothing wrong where nothing is", async () => {
+  it("finds no problem in a healthy fleet", async () => {
     const scene = await healthy();
-    expect(await examine(scene)).toBe(0);
-    // How much room this machine has is its own affair.
+    expect(await runDoctor(scene)).toBe(0);
+    // The free space of this machine does not matter here.
     const lines = scene.lines.filter((line) => !line.includes("free space"));
     expect(lines.every((line) => line.startsWith("✓ "))).toBe(true);
     expect(about(scene, "state file")).toEqual([expect.stringMatching(/^✓ \d+ bytes, 1 schedule$/)]);
-    expect(about(scene, "scheduler")).toEqual(["✓ none runs"]);
+    expect(about(scene, "scheduler")).toEqual(["✓ not running"]);
     expect(about(scene, "jobs")).toEqual(["✓ 0 bytes in 0 days"]);
   });
 
-  it("knows that a fleet which never ran has no state yet, and makes none", async () => {
+  it("accepts a missing state before the first run, and creates none", async () => {
     const scene = new Scene();
-    expect(await examine(scene)).toBe(0);
-    expect(about(scene, "state directory")).toEqual([expect.stringContaining("is not there yet")]);
+    expect(await runDoctor(scene)).toBe(0);
+    expect(about(scene, "state directory")).toEqual([expect.stringContaining("does not exist yet")]);
   });
 
-  it("says so when the configuration is wrong, and still looks at the state", async () => {
+  it("reports an invalid configuration, and still checks the state", async () => {
     const scene = await healthy();
     scene.write("agents: 7");
-    expect(await examine(scene, "--state-dir", ".rota")).toBe(1);
-    expect(about(scene, "configuration")).toEqual([
-      expect.stringMatching(/^✗ .*`rota validate` shows them$/),
-    ]);
+    expect(await runDoctor(scene, "--state-dir", ".rota")).toBe(1);
+    expect(about(scene, "configuration")).toEqual([expect.stringMatching(/^✗ .*see `rota validate`$/)]);
     expect(about(scene, "state file")).toHaveLength(1);
   });
 
-  it("says so where there is no configuration", async () => {
+  it("reports a missing configuration", async () => {
     const terminal = new Terminal();
-    expect(await examine(terminal)).toBe(0);
+    expect(await runDoctor(terminal)).toBe(0);
     expect(about(terminal, "configuration")).toEqual([expect.stringMatching(/^! There is no rota\.yaml/)]);
   });
 
-  it("fails where there is no such state directory", async () => {
+  it("fails for a missing state directory", async () => {
     const terminal = new Terminal();
-    expect(await examine(terminal, "--state-dir", "nowhere")).toBe(1);
+    expect(await runDoctor(terminal, "--state-dir", "nowhere")).toBe(1);
   });
 
-  it("fails where the state directory is a file", async () => {
+  it("fails when the state directory is a file", async () => {
     const scene = new Scene();
     writeFileSync(scene.stateDir, "");
-    expect(await examine(scene)).toBe(1);
-    expect(about(scene, "state directory")).toEqual([expect.stringMatching(/^✗ .* is no directory/)]);
+    expect(await runDoctor(scene)).toBe(1);
+    expect(about(scene, "state directory")).toEqual([expect.stringMatching(/^✗ .* is not a directory/)]);
   });
 
-  it("warns of a state directory that others can look into", async () => {
+  it("warns of a state directory that other users can read", async () => {
     const scene = await healthy();
     chmodSync(scene.stateDir, 0o755);
-    expect(await examine(scene)).toBe(0);
+    expect(await runDoctor(scene)).toBe(0);
     expect(about(scene, "state directory")).toEqual([expect.stringMatching(/^! .*mode 755/)]);
   });
 
-  it("fails for a state file that is damaged, and leaves it as it is", async () => {
+  it("fails for a damaged state file, and leaves it unchanged", async () => {
     const scene = await healthy();
     const file = join(scene.stateDir, "state.yaml");
     writeFileSync(file, "agents: [");
-    expect(await examine(scene)).toBe(1);
+    expect(await runDoctor(scene)).toBe(1);
     expect(about(scene, "state file")[0]).toMatch(/^✗ /);
     expect(readFileSync(file, "utf8")).toBe("agents: [");
   });
 
-  it("warns of damaged files that were kept", async () => {
+  it("warns of damaged state files that were kept", async () => {
     const scene = await healthy();
     writeFileSync(join(scene.stateDir, "state.yaml.corrupt-2026-02-01T00-00-00-000Z"), "");
-    await examine(scene);
+    await runDoctor(scene);
     expect(about(scene, "damaged files")).toEqual([expect.stringContaining("a damaged state file was kept")]);
   });
 
-  it("warns of an owner that is gone", async () => {
+  it("warns of an owner whose process is gone", async () => {
     const scene = await healthy();
     forge(join(scene.stateDir, "owner.lock"), { started: "1" });
-    await examine(scene);
+    await runDoctor(scene);
     expect(about(scene, "scheduler")).toEqual([expect.stringMatching(/^! process \d+ on unknown is gone/)]);
   });
 
-  it("warns of a write lock that nobody gives back", async () => {
+  it("warns of a write lock that is held for long", async () => {
     const scene = new Scene();
     mkdirSync(scene.stateDir, { mode: 0o700 });
     const file = forge(join(scene.stateDir, "state.yaml.lock"), {});
     const longAgo = new Date(scene.clock.now().getTime() - 60_000);
     utimesSync(file, longAgo, longAgo);
-    await examine(scene);
+    await runDoctor(scene);
     expect(about(scene, "write lock")).toEqual([expect.stringContaining("held for 1m")]);
   });
 
-  it("warns of jobs that were left running by the dead", async () => {
+  it("warns of jobs whose process died while they ran", async () => {
     const scene = await healthy();
     await scene.job({ started_at: NOW });
     const { pid, started, machine } = thisProcess();
     const day = join(scene.stateDir, "jobs/2026-03-01.jsonl");
     const text = readFileSync(day, "utf8").replaceAll(`${pid}-${started}-${machine}`, `${pid}-1-${machine}`);
     writeFileSync(day, text);
-    await examine(scene);
+    await runDoctor(scene);
     expect(about(scene, "jobs")[1]).toMatch(/^! 1 left running/);
     expect(statSync(day).size).toBe(Buffer.byteLength(text));
   });
 
-  it("warns of runs in the future", async () => {
+  it("warns of schedules that ran at a time in the future", async () => {
     const scene = new Scene();
     await scene.state("reports/hourly", { last_run_at: "2026-03-01T13:00:00Z" });
-    await examine(scene);
+    await runDoctor(scene);
     expect(about(scene, "state file")[1]).toMatch(/^! .*the clock was set back$/);
   });
 
@@ -134,17 +132,17 @@ describe("rota doctor", () => {
     scene.clock.jump("1h");
     await scene.clock.advance(100);
     await running;
-    expect(about(scene, "clock")).toEqual([expect.stringMatching(/^! it jumped by 3600000 ms/)]);
+    expect(about(scene, "clock")).toEqual([expect.stringMatching(/^! jumped by 3600000 ms/)]);
   });
 
   it("fails for a clock that was never set", async () => {
     const scene = new Scene();
     scene.clock.jumpTo(0);
-    expect(await examine(scene)).toBe(1);
-    expect(about(scene, "clock")).toEqual([expect.stringMatching(/^✗ it says 1970/)]);
+    expect(await runDoctor(scene)).toBe(1);
+    expect(about(scene, "clock")).toEqual([expect.stringMatching(/^✗ 1970\S+ is too early/)]);
   });
 
-  it("prints its findings for a program, in a process of its own", async () => {
+  it("prints its findings as JSON, as a process", async () => {
     const scene = new Scene();
     mkdirSync(scene.stateDir, { mode: 0o700 });
     const { exitCode, out } = await rota(["doctor", "--json"], scene.cwd);
@@ -153,7 +151,7 @@ describe("rota doctor", () => {
   });
 });
 
-describe("the doctor's verdict", () => {
+describe("rota doctor's verdict", () => {
   it.each([
     ["20.18.3", "failure"],
     ["18.20.0", "failure"],
@@ -168,7 +166,7 @@ describe("the doctor's verdict", () => {
     [50_000_000, true, "warning"],
     [1_000_000, true, "failure"],
     [1_000_000_000, false, "failure"],
-  ])("on a disk with %i free bytes and names left: %s, is %s", (freeBytes, hasNames, verdict) => {
+  ])("on a disk with %i free bytes and free inodes: %s, is %s", (freeBytes, hasNames, verdict) => {
     expect(judgeRoom({ freeBytes, hasNames }).verdict).toBe(verdict);
   });
 
@@ -176,7 +174,7 @@ describe("the doctor's verdict", () => {
     ["just now", 0, "ok"],
     ["a minute ago", 60_000, "warning"],
     ["in two minutes", -120_000, "warning"],
-  ])("on a living owner last seen %s is told by that", (_, silentMs, verdict) => {
+  ])("on a live owner last seen %s depends on that time", (_, silentMs, verdict) => {
     const now = new Date(NOW);
     const owner = {
       pid: 1,
@@ -193,7 +191,7 @@ describe("the doctor's verdict", () => {
     [1_500, "1.5 kB"],
     [12_345_678, "12 MB"],
     [3e15, "3000 TB"],
-  ])("says %i bytes as %s", (bytes, shown) => {
-    expect(bytesInWords(bytes)).toBe(shown);
+  ])("formats %i bytes as %s", (bytes, shown) => {
+    expect(formatBytes(bytes)).toBe(shown);
   });
 });

@@ -6,14 +6,14 @@ import { Scheduler } from "../../../src/scheduler/scheduler.js";
 import { rota, Terminal } from "../terminal.js";
 
 describe("rota init", () => {
-  it("writes a configuration that is valid, in a process of its own", async () => {
+  it("writes a valid configuration, as a process", async () => {
     const { cwd } = new Terminal();
     expect(await rota(["init"], cwd)).toMatchObject({ exitCode: 0, out: `${join(cwd, "rota.yaml")}\n` });
     const validated = await rota(["validate"], cwd);
     expect(validated.out).toBe("rota.yaml is valid: 1 agent, 1 schedule, 1 switched off.\n");
   });
 
-  it("writes one that runs as it is", async () => {
+  it("writes a configuration that runs unchanged", async () => {
     const terminal = new Terminal();
     await terminal.run("init");
     const { agents, ...options } = await loadConfig(join(terminal.cwd, "rota.yaml"));
@@ -27,14 +27,14 @@ describe("rota init", () => {
     }
   });
 
-  it("makes the directory that is named", async () => {
+  it("creates the given directory", async () => {
     const terminal = new Terminal();
     expect(await terminal.run("init", "fleets/one", "--json")).toBe(0);
     expect(terminal.json).toEqual({ file: join(terminal.cwd, "fleets/one/rota.yaml") });
     expect(existsSync(join(terminal.cwd, "fleets/one/rota.yaml"))).toBe(true);
   });
 
-  it("never writes over a file that is there, and says what to do", async () => {
+  it("refuses to overwrite a file, and names the remedy", async () => {
     const terminal = new Terminal();
     const file = terminal.write("mine");
     expect(await terminal.run("init")).toBe(1);
@@ -42,14 +42,14 @@ describe("rota init", () => {
     expect(terminal.err).toContain("--force");
   });
 
-  it("writes over it when told to", async () => {
+  it("overwrites a file with --force", async () => {
     const terminal = new Terminal();
     const file = terminal.write("mine");
     expect(await terminal.run("init", "--force")).toBe(0);
     expect(readFileSync(file, "utf8")).toMatch(/^# What Rota runs/);
   });
 
-  it("says why it cannot write", async () => {
+  it("reports why it cannot write", async () => {
     const terminal = new Terminal();
     writeFileSync(join(terminal.cwd, "file"), "");
     expect(await terminal.run("init", "file")).toBe(1);

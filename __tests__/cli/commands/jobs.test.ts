@@ -27,7 +27,7 @@ async function idsOf(scene: Scene, ...args: string[]): Promise<string[]> {
 }
 
 describe("rota jobs", () => {
-  it("lists them newest first: when each ran, for how long, how it ended and what it said", async () => {
+  it("lists jobs newest first, with start, duration, status and summary", async () => {
     const scene = new Scene();
     const [failed = "", done = "", running = ""] = await withJobs(scene);
     expect(await scene.run("jobs")).toBe(0);
@@ -50,14 +50,14 @@ describe("rota jobs", () => {
     ["until a time", ["--until", "2026-03-01T11:00:00Z"], [1, 0]],
     ["between two times", ["--since", "1d", "--until", "1h"], [1]],
     ["up to a number", ["--limit", "2"], [2, 1]],
-    ["up to a number, of those before a time", ["--until", "1h", "-n", "1"], [1]],
-  ])("lists only those %s", async (_, args, expected) => {
+    ["up to a number, of jobs before a time", ["--until", "1h", "-n", "1"], [1]],
+  ])("lists only jobs %s", async (_, args, expected) => {
     const scene = new Scene();
     const ids = await withJobs(scene);
     expect(await idsOf(scene, ...args)).toEqual(expected.map((index) => ids[index]));
   });
 
-  it("prints whole records for programs", async () => {
+  it("prints whole records as JSON", async () => {
     const scene = new Scene();
     await scene.job({ started_at: "2026-03-01T11:55:00Z", prompt: "count" }, DONE);
     await scene.run("jobs", "--json");
@@ -72,13 +72,13 @@ describe("rota jobs", () => {
     expect(scene.lines.every(({ length }) => length <= 80)).toBe(true);
   });
 
-  it("says so where there are none", async () => {
+  it("prints a message when no job matches", async () => {
     const scene = new Scene();
     expect(await scene.run("jobs")).toBe(0);
-    expect([scene.out, scene.err]).toEqual(["", "There are no such jobs.\n"]);
+    expect([scene.out, scene.err]).toEqual(["", "No matching jobs.\n"]);
   });
 
-  it("ends with 3 for an agent that nobody has heard of, and with 0 for one that has not run", async () => {
+  it("exits with 3 for an unknown agent, and with 0 for an agent without jobs", async () => {
     const scene = new Scene();
     await scene.job({ agent: "removed" }, DONE);
     expect(await scene.run("jobs", "--agent", "inbox")).toBe(0);
@@ -87,7 +87,7 @@ describe("rota jobs", () => {
     expect(scene.err).toContain('Did you mean "inbox"?');
   });
 
-  it("prints ids alone for shells", async () => {
+  it("prints only ids with --ids", async () => {
     const scene = new Scene();
     const ids = await withJobs(scene);
     expect(await scene.run("jobs", "--ids")).toBe(0);
@@ -96,16 +96,16 @@ describe("rota jobs", () => {
 
   it.each([
     ["an agent without a name", ["--agent", ""], "--agent needs a value"],
-    ["a status that is none", ["--status", "done"], "expected one of running, completed"],
-    ["a time that is none", ["--since", "yesterday"], 'or "2h" for two hours ago'],
-    ["a time before all calendars", ["--since", "999999999999d"], "no calendar goes that far"],
-  ])("ends with 2 for %s", async (_, args, message) => {
+    ["an unknown status", ["--status", "done"], "expected one of running, completed"],
+    ["an invalid time", ["--since", "yesterday"], 'or "2h" for two hours ago'],
+    ["a time outside the range of dates", ["--since", "999999999999d"], "it is outside the range of dates"],
+  ])("exits with 2 for %s", async (_, args, message) => {
     const scene = new Scene();
     expect(await scene.run("jobs", ...args)).toBe(2);
     expect(scene.err).toContain(message);
   });
 
-  it("needs only the state, however wrong the configuration is, in a process of its own", async () => {
+  it("works with an invalid configuration when the state is named, as a process", async () => {
     const scene = new Scene();
     const id = await scene.job({}, DONE);
     scene.write("agents: 7");
@@ -115,7 +115,7 @@ describe("rota jobs", () => {
     expect(out).toContain(id);
   });
 
-  it("finds the state where a scheduler without a configuration keeps it", async () => {
+  it("finds the default state directory without a configuration", async () => {
     const scene = new Scene();
     const id = await scene.job({}, DONE);
     rmSync(join(scene.cwd, "rota.yaml"));

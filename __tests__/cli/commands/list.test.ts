@@ -15,7 +15,7 @@ async function whyOf(scene: Scene, name: string): Promise<string> {
 }
 
 describe("rota list", () => {
-  it("shows every schedule of the configuration, the next to run first", async () => {
+  it("shows every schedule of the configuration, sorted by next run", async () => {
     const scene = new Scene({ env: { TZ: "UTC" } });
     await scene.state("reports/nightly", {
       next_run_at: "2026-03-01T12:05:00Z",
@@ -48,13 +48,13 @@ describe("rota list", () => {
     expect(rows).toHaveLength(5);
   });
 
-  it("says how many there are and that no scheduler runs, on stderr", async () => {
+  it("prints the number of schedules and that no scheduler runs, on stderr", async () => {
     const scene = new Scene();
     await scene.run("list");
     expect(scene.err).toBe(`4 schedules. No scheduler runs on ${scene.stateDir}.\n`);
   });
 
-  it("says which process runs them", async () => {
+  it("names the process of the scheduler", async () => {
     const scene = new Scene();
     await using _ = await scene.owned();
     await scene.run("list", "inbox");
@@ -62,15 +62,15 @@ describe("rota list", () => {
   });
 
   it.each([
-    ["what was never planned", {}, "never planned yet"],
+    ["a schedule that was never planned", {}, "not planned yet"],
     [
-      "what runs, under a scheduler that is gone",
+      "a running job whose scheduler is gone",
       { status: "running", claim: CLAIM },
-      `running ${CLAIM.job_id}, left by`,
+      `running ${CLAIM.job_id}, whose scheduler is gone`,
     ],
-    ["what is disabled", { status: "disabled" }, "disabled"],
+    ["a disabled schedule", { status: "disabled" }, "disabled"],
     ["a pause with an end", { paused_until: "2026-03-01T13:00:00Z" }, "paused until "],
-    ["a pause without one", { paused_until: NO_END }, "paused until it is resumed"],
+    ["a pause without an end", { paused_until: NO_END }, "paused until it is resumed"],
     ["a time that has passed", { next_run_at: "2026-03-01T11:00:00Z" }, "due, but no scheduler runs"],
     [
       "failures that slow it down",
@@ -86,13 +86,13 @@ describe("rota list", () => {
       },
       "hint, every 5m: busy morning",
     ],
-  ] as const)("says why, for %s", async (_, patch, why) => {
+  ] as const)("shows the reason for %s", async (_, patch, why) => {
     const scene = new Scene();
     await scene.state("reports/hourly", patch);
     expect(await whyOf(scene, "reports/hourly")).toContain(why);
   });
 
-  it("says that a due schedule waits for its agent", async () => {
+  it("shows that a due schedule waits for capacity", async () => {
     const scene = new Scene();
     await scene.state("reports/nightly", { status: "running", claim: CLAIM });
     await scene.state("reports/hourly", {
@@ -107,22 +107,22 @@ describe("rota list", () => {
 
   it.each([
     ["reports/old", "switched off in the configuration"],
-    ["inbox/hook", "started by a web request only"],
-  ])("says of %s that it is %s", async (name, why) => {
+    ["inbox/hook", "runs on web requests only"],
+  ])("shows %s as %s", async (name, why) => {
     expect(await whyOf(new Scene(), name)).toBe(why);
   });
 
   it.each([
     ["baseline-cron", null],
     ["manual", "2026-03-01T12:05:00.000Z"],
-  ] as const)("shows a next run of a webhook that is planned as %s: %s", async (source, shown) => {
+  ] as const)("shows the next run of a webhook with source %s: %s", async (source, shown) => {
     const scene = new Scene();
     await scene.state("inbox/hook", { next_run_at: "2026-03-01T12:05:00Z", next_run_source: source });
     await scene.run("list", "inbox", "--json");
     expect(JSON.parse(scene.out)).toMatchObject([{ schedule: "hook", next_run_at: shown }]);
   });
 
-  it("shows what is only in the state when asked to", async () => {
+  it("shows schedules that exist only in the state with --all", async () => {
     const scene = new Scene();
     await scene.state("gone/once", { last_run_at: NOW });
     await scene.run("list");
@@ -130,7 +130,7 @@ describe("rota list", () => {
     expect(await whyOf(scene, "gone/once")).toBe("no longer planned");
   });
 
-  it("prints a document for programs", async () => {
+  it("prints JSON", async () => {
     const scene = new Scene();
     await scene.state("reports/hourly", {
       next_run_at: "2026-03-01T12:04:30Z",
@@ -157,7 +157,7 @@ describe("rota list", () => {
     ]);
   });
 
-  it("prints names alone for shells", async () => {
+  it("prints only names with --names", async () => {
     const scene = new Scene();
     await scene.run("list", "--names");
     expect(scene.lines).toEqual(["reports/nightly", "reports/hourly", "reports/old", "inbox/hook"]);
@@ -177,15 +177,15 @@ describe("rota list", () => {
     expect(Math.max(...scene.lines.map(({ length }) => length))).toBe(80);
   });
 
-  it("ends with 3 for an unknown agent, and says what there is", async () => {
+  it("exits with 3 for an unknown agent, and lists the known agents", async () => {
     const scene = new Scene();
     expect(await scene.run("list", "report")).toBe(3);
     expect(scene.err).toBe(
-      'rota: There is no agent "report". Did you mean "reports"? There is "reports", "inbox".\n',
+      'rota: There is no agent "report". Did you mean "reports"? Known agents: "reports", "inbox".\n',
     );
   });
 
-  it("works with the state alone", async () => {
+  it("works without a configuration", async () => {
     const scene = new Scene();
     await scene.state("reports/hourly", { last_run_at: NOW });
     const elsewhere = new Terminal();
@@ -201,7 +201,7 @@ describe("rota list", () => {
     expect(out).toContain("reports/nightly\n");
   });
 
-  it("changes nothing, and makes nothing", async () => {
+  it("changes and creates no file", async () => {
     const scene = new Scene();
     await scene.run("list");
     await scene.run("jobs");
@@ -211,9 +211,9 @@ describe("rota list", () => {
 
   it.each([
     [2, "there is no configuration", []],
-    [3, "there is no such state directory", ["--state-dir", "nowhere"]],
-    [2, "the configuration that was named is not there", ["--config", "nowhere.yaml"]],
-  ])("ends with %i when %s", async (exitCode, _, args) => {
+    [3, "the state directory does not exist", ["--state-dir", "nowhere"]],
+    [2, "the configuration does not exist", ["--config", "nowhere.yaml"]],
+  ])("exits with %i when %s", async (exitCode, _, args) => {
     expect(await new Terminal().run("list", ...args)).toBe(exitCode);
   });
 });

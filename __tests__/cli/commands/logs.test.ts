@@ -23,7 +23,7 @@ async function started(store: FileStore, scene: Scene): Promise<void> {
 }
 
 describe("rota logs", () => {
-  it("prints a job's output as it is", async () => {
+  it("prints a job's output unchanged", async () => {
     const scene = new Scene();
     const id = await scene.job({}, DONE, "one\n\u001b[31mtwo");
     expect(await scene.run("logs", id)).toBe(0);
@@ -42,21 +42,21 @@ describe("rota logs", () => {
     expect(scene.out).toBe("found");
   });
 
-  it("finds the job of names that have slashes themselves", async () => {
+  it("finds the job of an agent and schedule with slashes in their names", async () => {
     const scene = new Scene();
     await scene.job({ agent: "a/b", schedule: "c/d" }, DONE, "found");
     await scene.run("logs", "a/b/c/d");
     expect(scene.out).toBe("found");
   });
 
-  it("prints the record and the output for a program", async () => {
+  it("prints the record and the output as JSON", async () => {
     const scene = new Scene();
     const id = await scene.job({}, DONE, "said");
     await scene.run("logs", id, "--json");
     expect(scene.json).toEqual({ job: expect.objectContaining({ id, ...DONE }) as object, output: "said" });
   });
 
-  it("says how a job without output ended", async () => {
+  it("prints how a job without output ended", async () => {
     const scene = new Scene();
     const id = await scene.job({}, { status: "failed", error: "no such\nfile", duration_ms: 250 });
     expect(await scene.run("logs", id)).toBe(0);
@@ -68,10 +68,10 @@ describe("rota logs", () => {
 
   it.each([
     [3, "an unknown id", "job-2026-03-01-k3x9qb", `Did you mean "${ID}"?`],
-    [3, "a name that nobody has", "Nobody", "`rota jobs` lists them"],
+    [3, "an unknown name", "Nobody", "`rota jobs` lists jobs"],
     [3, "a path", "../../etc/passwd", "There is no job"],
-    [2, "the end of several ids", "9qa", `Say which: ${ID}, job-2026-03-01-aaa9qa`],
-  ])("ends with %i for %s", async (exitCode, _, text, message) => {
+    [2, "the end of several ids", "9qa", `Name one: ${ID}, job-2026-03-01-aaa9qa`],
+  ])("exits with %i for %s", async (exitCode, _, text, message) => {
     const scene = new Scene();
     await scene.job({ id: "job-2026-03-01-aaa9qa", started_at: "2026-03-01T10:00:00Z" }, DONE);
     await scene.job({ id: ID, started_at: "2026-03-01T11:00:00Z" }, DONE);
@@ -79,20 +79,20 @@ describe("rota logs", () => {
     expect(scene.err).toContain(message);
   });
 
-  it("ends with 3 for an unknown id in a process of its own", async () => {
+  it("exits with 3 for an unknown id, as a process", async () => {
     const scene = new Scene();
     expect(await rota(["logs", ID], scene.cwd)).toMatchObject({ exitCode: 3, out: "" });
   });
 });
 
-/** Lets the follower look again, and waits until it has. Files are read in real time, so it is asked whether it rests. */
+/** Lets the follower poll once more, and waits until it sleeps again, because files are read in real time. */
 async function look({ clock }: Scene): Promise<void> {
   await until(() => clock.sleeping > 0);
   await clock.advance(500);
   await until(() => clock.sleeping > 0);
 }
 
-/** The look at which it finds that the job has ended. */
+/** The poll at which the follower sees the end of the job. */
 async function lastLook({ clock }: Scene, following: Promise<unknown>): Promise<void> {
   const ends: unknown[] = [];
   void following.then((exitCode) => ends.push(exitCode));
@@ -104,7 +104,7 @@ async function lastLook({ clock }: Scene, following: Promise<unknown>): Promise<
 }
 
 describe("rota logs -f", () => {
-  it("shows what comes, also before there is any, until the job has ended", async () => {
+  it("prints output as it is written, until the job has ended", async () => {
     const scene = new Scene();
     await using store = scene.store();
     await started(store, scene);
@@ -123,7 +123,7 @@ describe("rota logs -f", () => {
     expect([scene.out, scene.err]).toEqual(["one\ntwo\n", `${ID} failed after 2s: no luck\n`]);
   });
 
-  it("shows all of an output that is cut while it is followed", async () => {
+  it("prints the whole output although its middle is cut meanwhile", async () => {
     const scene = new Scene();
     await using store = new FileStore({ stateDir: scene.stateDir, clock: scene.clock, maxOutputBytes: 200 });
     await started(store, scene);
@@ -133,7 +133,7 @@ describe("rota logs -f", () => {
     for (const line of lines) {
       await output.write(line);
       await look(scene);
-      // Once more, for what is read again after a cut.
+      // Once more, because the follower reads again after a cut.
       await look(scene);
     }
     await output.close();
@@ -143,7 +143,7 @@ describe("rota logs -f", () => {
     expect(scene.out).toBe(lines.join(""));
   });
 
-  it("shows nothing twice that it read while the output was being cut", async () => {
+  it("prints nothing twice when it reads while the output is being cut", async () => {
     const scene = new Scene();
     await using store = scene.store();
     await started(store, scene);
@@ -153,7 +153,7 @@ describe("rota logs -f", () => {
     writeFileSync(file, whole);
     const following = scene.run("logs", ID, "-f");
     await look(scene);
-    // Written over the old one, of which the end is not yet taken away.
+    // The new content is written over the old, which is not truncated yet.
     writeFileSync(file, cut + whole.slice(cut.length));
     await look(scene);
     writeFileSync(file, cut);
@@ -163,7 +163,7 @@ describe("rota logs -f", () => {
     expect(scene.out).toBe(whole);
   });
 
-  it("prints a line for each piece, and the record at the end, for a program", async () => {
+  it("prints a line of JSON for each piece of output, and one for the end", async () => {
     const scene = new Scene();
     await using store = scene.store();
     await started(store, scene);
@@ -182,21 +182,21 @@ describe("rota logs -f", () => {
     ]);
   });
 
-  it("ends when the process that ran the job is gone, and says so", async () => {
+  it("exits with 1 when the job's process is gone", async () => {
     const scene = new Scene();
     await using store = scene.store();
     await started(store, scene);
     const { pid, started: startedAt, machine } = thisProcess();
     const own = `${pid}-${startedAt}-${machine}`;
     const day = join(scene.stateDir, "jobs/2026-03-01.jsonl");
-    // Signed by a process of this number that started at another time.
+    // Signed by an earlier process with the same pid.
     writeFileSync(day, readFileSync(day, "utf8").replaceAll(own, `${pid}-1-${machine}`));
     expect(signedName("x")).toContain(own);
     expect(await scene.run("logs", ID, "-f")).toBe(1);
-    expect(scene.err).toContain("left by a process that is gone");
+    expect(scene.err).toContain("the process that ran it is gone");
   });
 
-  it("ends when nobody reads any more", async () => {
+  it("ends when the reader of the output is gone", async () => {
     const scene = new Scene();
     await using store = scene.store();
     await started(store, scene);
@@ -207,7 +207,7 @@ describe("rota logs -f", () => {
     expect(scene.clock.sleeping).toBe(0);
   });
 
-  it("ends quietly with its pipe, in a process of its own", async () => {
+  it("ends without an error when its pipe is closed, as a process", async () => {
     const scene = new Scene();
     await using store = scene.store();
     await started(store, scene);
@@ -225,7 +225,7 @@ describe("rota logs -f", () => {
       const ended = once(child, "exit");
       let isOver = false;
       child.on("exit", () => (isOver = true));
-      // A pipe is found to be closed by who writes to it.
+      // A process notices a closed pipe only when it writes.
       await until(() => {
         appendFileSync(join(scene.stateDir, `jobs/${ID}.log`), "more\n");
         return isOver;
@@ -237,7 +237,7 @@ describe("rota logs -f", () => {
     }
   });
 
-  it.runIf(existsSync("/dev/full"))("ends with 1 when what it prints cannot be written", async () => {
+  it.runIf(existsSync("/dev/full"))("exits with 1 when the output cannot be written", async () => {
     const scene = new Scene();
     await using store = scene.store();
     await started(store, scene);

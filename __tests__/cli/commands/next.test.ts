@@ -22,11 +22,11 @@ describe("rota next", () => {
     ]);
   });
 
-  it("shows ten runs unless told otherwise", async () => {
+  it("shows ten runs by default", async () => {
     expect(await times("--cron", "@hourly")).toHaveLength(10);
   });
 
-  it("counts intervals from now, beginning with now", async () => {
+  it("plans an interval from now, with the first run now", async () => {
     expect(await times("--interval", "5m", "-n", "3")).toHaveLength(3);
     const terminal = new Terminal();
     await terminal.run("next", "--interval", "5m", "-n", "3");
@@ -37,7 +37,7 @@ describe("rota next", () => {
     ]);
   });
 
-  it("remarks where the clocks go forward", async () => {
+  it("marks the run where the clocks go forward", async () => {
     const terminal = new Terminal();
     const from = ["--from", "2026-03-28T12:00:00Z", "-n", "2"];
     await terminal.run("next", "--cron", "30 2 * * *", "--timezone", "Europe/Berlin", ...from);
@@ -45,7 +45,7 @@ describe("rota next", () => {
     expect(terminal.lines[2]).toMatch(/baseline-cron$/);
   });
 
-  it("remarks which of two equal local times a run has", async () => {
+  it("marks which of two equal local times a run has", async () => {
     const terminal = new Terminal();
     const from = ["--from", "2026-10-24T23:30:00Z", "-n", "4"];
     await terminal.run("next", "--cron", "0 * * * *", "--timezone", "Europe/Berlin", ...from);
@@ -68,7 +68,7 @@ describe("rota next", () => {
     ]);
   });
 
-  it("begins with what failed later, and goes on as if all were well again", async () => {
+  it("starts with the backoff after failures, and continues without it", async () => {
     const scene = new Scene();
     const planned = { next_run_at: "2026-03-01T16:00:00Z", next_run_source: "baseline-interval" } as const;
     await scene.state("reports/hourly", { last_run_at: NOW, failure_count: 2, ...planned });
@@ -76,7 +76,7 @@ describe("rota next", () => {
     expect(rows(scene).map(([, when]) => when)).toEqual(["4h", "5h"]);
   });
 
-  it("uses up a hint for one extra run, and is back to the rule then", async () => {
+  it("uses a hint for one extra run, and then follows the rule again", async () => {
     const scene = new Scene();
     const hint = { next_run_at: "2026-03-01T12:10:00Z", expires_at: "2026-03-01T13:00:00Z" };
     await scene.state("reports/hourly", { last_completed_at: NOW, last_run_at: NOW, hint });
@@ -87,7 +87,7 @@ describe("rota next", () => {
     ]);
   });
 
-  it("takes a run under way for none that is still to come", async () => {
+  it("leaves the running job out of the next runs", async () => {
     const scene = new Scene();
     const claim = { token: "t", job_id: "job-2026-03-01-aaaaaa", slot: NOW, claimed_at: NOW };
     const planned = { next_run_at: NOW, next_run_source: "baseline-interval" } as const;
@@ -105,49 +105,54 @@ describe("rota next", () => {
 
   it.each([
     [
-      "is paused until somebody resumes it",
+      "is paused until it is resumed",
       { paused_until: "9999-12-31T23:59:59.999Z" },
       "paused until it is resumed",
     ],
     ["is disabled", { status: "disabled" }, "disabled"],
-  ] as const)("says why there is no next run of what %s", async (_, patch, why) => {
+  ] as const)("shows the reason when there is no next run of a schedule that %s", async (_, patch, why) => {
     const scene = new Scene();
     await scene.state("reports/nightly", patch);
     expect(await scene.run("next", "reports/nightly")).toBe(0);
     expect(scene.out).toBe("");
-    expect(scene.err).toBe(`It has no next run: ${why}.\n`);
+    expect(scene.err).toBe(`No next run: ${why}.\n`);
   });
 
-  it("takes an agent's name where that has one schedule", async () => {
+  it("accepts the name of an agent with one schedule", async () => {
     const scene = new Scene();
     expect(await scene.run("next", "inbox")).toBe(0);
-    expect(scene.err).toContain("started by a web request only");
+    expect(scene.err).toContain("runs on web requests only");
   });
 
   it.each([
-    [2, "an expression that is none", ["--cron", "61 * * * *"], "The minute goes from 0 to 59"],
+    [2, "an invalid expression", ["--cron", "61 * * * *"], "The minute goes from 0 to 59"],
     [
       2,
       "an unknown zone",
       ["--cron", "@daily", "--timezone", "Mars/Olympus"],
       'Unknown time zone "Mars/Olympus"',
     ],
-    [2, "an interval that is none", ["--interval", "5x"], 'Invalid time unit "x"'],
-    [2, "nothing at all", [], "Give one of these"],
-    [2, "two things at once", ["reports/hourly", "--cron", "@daily"], "Give one of these"],
-    [2, "a zone without an expression", ["reports/hourly", "--timezone", "UTC"], "goes with --cron only"],
-    [2, "a time that is none", ["--cron", "@daily", "--from", "noon"], 'Invalid --from "noon"'],
-    [2, "a number of runs that nobody reads", ["--cron", "@daily", "-n", "99999"], "at most 10000"],
-    [2, "an agent with several schedules", ["reports"], 'Say which: "reports/nightly", "reports/hourly"'],
+    [2, "an invalid interval", ["--interval", "5x"], 'Invalid time unit "x"'],
+    [2, "no arguments", [], "Give exactly one of agent/schedule, --cron and --interval"],
+    [
+      2,
+      "a schedule together with --cron",
+      ["reports/hourly", "--cron", "@daily"],
+      "Give exactly one of agent/schedule, --cron and --interval",
+    ],
+    [2, "a zone without an expression", ["reports/hourly", "--timezone", "UTC"], "works with --cron only"],
+    [2, "an invalid time", ["--cron", "@daily", "--from", "noon"], 'Invalid --from "noon"'],
+    [2, "too many runs", ["--cron", "@daily", "-n", "99999"], "at most 10000"],
+    [2, "an agent with several schedules", ["reports"], 'Name one: "reports/nightly", "reports/hourly"'],
     [2, "a schedule that is switched off", ["reports/old"], "switched off in the configuration"],
     [3, "an unknown schedule", ["reports/nihgtly"], 'Did you mean "reports/nightly"?'],
-  ])("ends with %i for %s", async (exitCode, _, args, message) => {
+  ])("exits with %i for %s", async (exitCode, _, args, message) => {
     const scene = new Scene();
     expect(await scene.run("next", ...args)).toBe(exitCode);
     expect(scene.err).toContain(message);
   });
 
-  it("needs no configuration for an expression, in a process of its own", async () => {
+  it("needs no configuration for --cron, as a process", async () => {
     const args = [
       "next",
       "--cron",

@@ -14,7 +14,7 @@ async function jobsOf({ stateDir }: RunScene): Promise<readonly JobRecord[]> {
   return store.jobs.list();
 }
 
-/** One that runs, with a job that has no end of its own. */
+/** A run with a job that ends only when it is cancelled. */
 async function busy(...args: string[]): Promise<RunScene> {
   const scene = RunScene.with();
   scene.write(fleetText({ slow: { script: ENDLESS } }));
@@ -25,7 +25,7 @@ async function busy(...args: string[]): Promise<RunScene> {
 }
 
 describe("rota run", () => {
-  it("starts what is due, and prints a line when a job starts and when it ends", async () => {
+  it("runs due schedules, and prints a line when a job starts and when it ends", async () => {
     const scene = RunScene.with();
     scene.write(fleetText({ greeter: { script: HELLO } }));
     scene.start();
@@ -37,7 +37,7 @@ describe("rota run", () => {
     ]);
   });
 
-  it("says on stderr that it runs, and where", async () => {
+  it("prints on stderr what runs and where the state is", async () => {
     const scene = RunScene.with();
     scene.write(fleetText({ one: { script: HELLO }, two: { script: HELLO } }));
     scene.start();
@@ -47,7 +47,7 @@ describe("rota run", () => {
     );
   });
 
-  it("tells why a job failed", async () => {
+  it("prints why a job failed", async () => {
     const scene = RunScene.with();
     scene.write(fleetText({ bad: { script: "process.exit(3)" } }));
     scene.start();
@@ -55,7 +55,7 @@ describe("rota run", () => {
     expect(scene.lines[1]).toMatch(/bad\/work {2}failed {2}\S+ after .+: The command exited with code 3\.$/);
   });
 
-  it("runs only the agents that it was told to", async () => {
+  it("runs only the agents of --agent", async () => {
     const scene = RunScene.with();
     scene.write(fleetText({ one: { script: HELLO }, two: { script: HELLO }, three: { script: HELLO } }));
     scene.start("--agent", "three, one");
@@ -64,14 +64,14 @@ describe("rota run", () => {
     expect(scene.out).not.toContain("two/work");
   });
 
-  it("exits with 3 for an agent that is not there, and says what there is", async () => {
+  it("exits with 3 for an unknown agent, and lists the known agents", async () => {
     const scene = RunScene.with();
     scene.write(fleetText({ reports: { script: HELLO } }));
     expect(await scene.run("run", "--agent", "report")).toBe(3);
     expect(scene.err).toContain('There is no agent "report". Did you mean "reports"?');
   });
 
-  it("exits with 2 and all problems of a bad configuration", async () => {
+  it("exits with 2 and prints all problems of an invalid configuration", async () => {
     const scene = RunScene.with();
     scene.write(`${fleetText({ a: { script: HELLO, interval: "5x" } })}timezon: UTC\n`);
     expect(await scene.run("run")).toBe(2);
@@ -79,15 +79,15 @@ describe("rota run", () => {
     expect(scene.err).toContain('"timezon"');
   });
 
-  it("exits with 2 where there is no configuration", async () => {
+  it("exits with 2 without a configuration", async () => {
     const scene = RunScene.with();
     expect(await scene.run("run", "--database-url", "postgres://db/app")).toBe(2);
     expect(scene.err).toMatch(
-      /^rota: There is no rota\.yaml in \S+ or above it: make one with `rota init`, or say where it is with --config\n/,
+      /^rota: There is no rota\.yaml in \S+ or above it: create one with `rota init`, or name one with --config\n/,
     );
   });
 
-  it("exits with 2 for a time that is none", async () => {
+  it("exits with 2 for an invalid stop timeout", async () => {
     const scene = RunScene.with();
     scene.write(fleetText({ a: {} }));
     expect(await scene.run("run", "--stop-timeout", "soon")).toBe(2);
@@ -95,10 +95,10 @@ describe("rota run", () => {
   });
 
   it.each([
-    [["--node-name", "one"], "--node-name goes with a database: give --database-url too"],
-    [["--node-name", "one", "--state-dir", "."], "--node-name goes with a database"],
+    [["--node-name", "one"], "--node-name needs a database: give --database-url too"],
+    [["--node-name", "one", "--state-dir", "."], "--node-name needs a database"],
     [["--node-name", " ", "--database-url", "postgres://db/app"], 'Invalid --node-name " "'],
-  ])("exits with 2 for a name that nobody would see: %j", async (args, message) => {
+  ])("exits with 2 for an invalid or unused node name: %j", async (args, message) => {
     const scene = RunScene.with();
     scene.write(fleetText({ a: {} }));
     scene.start(...args);
@@ -107,15 +107,17 @@ describe("rota run", () => {
     expect(scene.err).toContain(message);
   });
 
-  it("says that DATABASE_URL is none of its addresses, and runs on the directory", async () => {
+  it("prints that DATABASE_URL is not a PostgreSQL address, and runs on the directory", async () => {
     const scene = RunScene.with({ env: { DATABASE_URL: "postgress://app:s3cr3t@db/app" } });
     scene.write(fleetText({ one: { script: HELLO } }));
     scene.start("--quiet");
-    await scene.heard("no PostgreSQL address");
-    expect(scene.err).toBe(`Using ${scene.stateDir}: DATABASE_URL is set, and is no PostgreSQL address.\n`);
+    await scene.heard("not a PostgreSQL address");
+    expect(scene.err).toBe(
+      `Using ${scene.stateDir}: DATABASE_URL is set, but is not a PostgreSQL address.\n`,
+    );
   });
 
-  it("exits with 1 when another scheduler has the state, and says which", async () => {
+  it("exits with 1 when another scheduler owns the state, and names its process", async () => {
     const scene = RunScene.with();
     scene.write(fleetText({ a: { script: HELLO } }));
     await using store = new FileStore({ stateDir: scene.stateDir });
@@ -125,7 +127,7 @@ describe("rota run", () => {
     expect(scene.out).toBe("");
   });
 
-  it("keeps its state where it is told to", async () => {
+  it("keeps its state in the directory of --state-dir", async () => {
     const scene = RunScene.with();
     scene.write(fleetText({ a: { script: HELLO } }, "state_dir: other\n"));
     scene.start("--state-dir", ".rota");
@@ -133,7 +135,7 @@ describe("rota run", () => {
     expect(await jobsOf(scene)).toHaveLength(1);
   });
 
-  it("listens to nothing any more when it has ended", async () => {
+  it("removes all of its listeners when it ends", async () => {
     const scene = RunScene.with({ columns: 80 });
     scene.write(fleetText({ a: { script: HELLO } }));
     scene.start();
@@ -146,18 +148,18 @@ describe("rota run", () => {
 });
 
 describe("a signal to rota run", () => {
-  it.each(["SIGINT", "SIGTERM"] as const)("stops it: %s", async (signal) => {
+  it.each(["SIGINT", "SIGTERM"] as const)("stops the run: %s", async (signal) => {
     const scene = RunScene.with();
     scene.write(fleetText({ a: { script: HELLO } }));
     scene.start();
     await scene.heard("completed");
     scene.host.signal(signal);
     expect(await scene.end()).toBe(0);
-    expect(scene.err).toContain(`Stopping after ${signal}: no job runs.`);
+    expect(scene.err).toContain(`Stopping after ${signal}: no job is running.`);
     expect(scene.err).toContain("1 job done, 0 failed.");
   });
 
-  it("lets a running job end, says what it waits for, and records it", async () => {
+  it("waits for a running job, names it, and records its end", async () => {
     const scene = RunScene.with();
     const script = `${ENDLESS} setInterval(() => { if (require("fs").existsSync("go")) process.exit(0); }, 5)`;
     scene.write(fleetText({ slow: { script, more: `, cwd: ${scene.cwd}` } }));
@@ -173,31 +175,33 @@ describe("a signal to rota run", () => {
     expect(await jobsOf(scene)).toMatchObject([{ status: "completed" }]);
   });
 
-  it("tells jobs to end that take longer than the stop timeout, records them, and exits with 1", async () => {
+  it("cancels jobs that take longer than the stop timeout, records them, and exits with 1", async () => {
     const scene = await busy("--stop-timeout", "5m");
     scene.host.signal("SIGTERM");
     expect(scene.err).toContain("waiting up to 5m for 1 job");
     await scene.clock.advance("299s");
-    expect(scene.err).not.toContain("told to end now");
+    expect(scene.err).not.toContain("cancelling and waiting");
     await scene.clock.advance("1s");
     expect(await scene.end()).toBe(1);
-    expect(scene.err).toContain("1 job did not end within 5m: told to end now, and waited for.");
+    expect(scene.err).toContain("1 job did not end within 5m: cancelling and waiting for the end.");
     expect(await jobsOf(scene)).toMatchObject([{ status: "cancelled" }]);
   });
 
   it.each([
     ["SIGINT", 130],
     ["SIGTERM", 143],
-  ] as const)("leaves at once when it is the second: %s", async (signal, exitCode) => {
+  ] as const)("exits immediately when it is the second: %s", async (signal, exitCode) => {
     const scene = await busy();
     scene.host.signal("SIGTERM");
     expect(scene.host.exitCode).toBeUndefined();
     scene.host.signal(signal);
     expect(scene.host.exitCode).toBe(exitCode);
-    expect(scene.err).toContain("Left at once: 1 job told to end. The next start records it as interrupted.");
+    expect(scene.err).toContain(
+      "Exiting immediately: cancelled 1 job. The next start records it as interrupted.",
+    );
   });
 
-  it("leaves it to obey who cancels the job that it waits for", async () => {
+  it("still lets rota cancel reach the job that the stop waits for", async () => {
     const scene = await busy("--stop-timeout", "10m");
     scene.host.signal("SIGTERM");
     const store = new FileStore({ stateDir: scene.stateDir, clock: scene.clock });
@@ -210,7 +214,7 @@ describe("a signal to rota run", () => {
     expect(await jobsOf(scene)).toMatchObject([{ status: "cancelled" }]);
   });
 
-  it("tells jobs to end before it leaves", async () => {
+  it("cancels jobs before the immediate exit", async () => {
     const scene = await busy();
     scene.host.signal("SIGINT");
     scene.host.signal("SIGINT");
@@ -218,7 +222,7 @@ describe("a signal to rota run", () => {
     expect(await scene.end()).toBe(1);
   });
 
-  it("stops it also while it starts", async () => {
+  it("stops the run while it starts", async () => {
     const scene = RunScene.with();
     scene.write(fleetText({ a: { script: HELLO } }));
     scene.start();
@@ -227,7 +231,7 @@ describe("a signal to rota run", () => {
     expect(await scene.end()).toBe(0);
   });
 
-  it("is not needed where nobody reads the output any more", async () => {
+  it("is not needed when the reader of the output is gone", async () => {
     const scene = RunScene.with();
     scene.write(fleetText({ a: { script: HELLO } }));
     scene.start();
@@ -239,7 +243,7 @@ describe("a signal to rota run", () => {
 });
 
 describe("rota run --json", () => {
-  it("prints a line for each event, with stable keys", async () => {
+  it("prints a line for each notice, with stable keys", async () => {
     const scene = RunScene.with();
     scene.write(fleetText({ greeter: { script: HELLO } }));
     scene.start("--json");
@@ -249,7 +253,7 @@ describe("rota run --json", () => {
     const job = { agent: "greeter", schedule: "work", job: expect.objectContaining({ agent: "greeter" }) };
     const time = expect.stringMatching(/^2026-03-01T12:00:0\d\.\d{3}Z$/);
     const key = { agent: "greeter", schedule: "work" };
-    expect(scene.news).toEqual([
+    expect(scene.notices).toEqual([
       { time, event: "schedule:planned", ...key, next_run_at: expect.any(String), source: "first-run" },
       { time, event: "scheduler:started", pid: process.pid },
       { time, event: "job:started", ...job },
@@ -271,12 +275,12 @@ describe("rota run --json", () => {
     scene.write(fleetText({ greeter: { script: HELLO } }));
     scene.start("--json");
     await scene.heard("job:finished");
-    expect(scene.news.length).toBeGreaterThan(2);
+    expect(scene.notices.length).toBeGreaterThan(2);
   });
 });
 
 describe("rota run --quiet", () => {
-  it("prints only what goes wrong", async () => {
+  it("prints only failures and warnings", async () => {
     const scene = RunScene.with();
     scene.write(fleetText({ bad: { script: "process.exit(3)" }, good: { script: HELLO } }));
     scene.start("--quiet");
@@ -287,13 +291,13 @@ describe("rota run --quiet", () => {
     expect(scene.err).toBe("");
   });
 
-  it("keeps to that as JSON", async () => {
+  it("prints only failures as JSON", async () => {
     const scene = RunScene.with();
     scene.write(fleetText({ bad: { script: "process.exit(3)" }, good: { script: HELLO } }));
     scene.start("--quiet", "--json");
     await scene.heard("failed");
     scene.host.signal("SIGTERM");
     await scene.end();
-    expect(scene.news.map(({ event, agent }) => [event, agent])).toEqual([["job:finished", "bad"]]);
+    expect(scene.notices.map(({ event, agent }) => [event, agent])).toEqual([["job:finished", "bad"]]);
   });
 });

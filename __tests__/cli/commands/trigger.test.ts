@@ -2,36 +2,36 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, it, vi } from "vitest";
 import { FileStore } from "../../../src/state/file/file-store.js";
-import { beside } from "../fleet-beside.js";
+import { startScheduler } from "../running-scheduler.js";
 import { Scene } from "../scene.js";
 import { MAIN, rota } from "../terminal.js";
 
-describe("rota trigger, beside a scheduler", () => {
+describe("rota trigger with a running scheduler", () => {
   it("starts a job, and prints its id", async () => {
     const scene = new Scene();
-    const { call, started } = await beside(scene, () => "done");
+    const { call, started } = await startScheduler(scene, () => "done");
     expect(await call("trigger", "inbox/hook")).toBe(0);
     expect(scene.out).toBe(`${started[0]?.id}\n`);
     expect(started[0]).toMatchObject({ trigger: "manual", schedule: "hook" });
   });
 
-  it("takes an agent's name where that has one schedule", async () => {
+  it("accepts the name of an agent with one schedule", async () => {
     const scene = new Scene();
-    const { call, started } = await beside(scene, () => "done");
+    const { call, started } = await startScheduler(scene, () => "done");
     expect(await call("trigger", "inbox")).toBe(0);
     expect(started).toHaveLength(1);
   });
 
-  it("answers as JSON", async () => {
+  it("prints the job's id as JSON", async () => {
     const scene = new Scene();
-    const { call, started } = await beside(scene, () => "done");
+    const { call, started } = await startScheduler(scene, () => "done");
     expect(await call("trigger", "inbox", "--json")).toBe(0);
     expect(scene.json).toEqual({ agent: "inbox", schedule: "hook", job: started[0]?.id });
   });
 
-  it("waits for the end of the job where that is wanted", async () => {
+  it("waits for the job's end with --wait", async () => {
     const scene = new Scene();
-    const { call } = await beside(scene, async () => {
+    const { call } = await startScheduler(scene, async () => {
       await scene.clock.sleep("2s");
       return "all read";
     });
@@ -39,17 +39,17 @@ describe("rota trigger, beside a scheduler", () => {
     expect(scene.err).toMatch(/^job-\S+ completed after 2s: all read\n$/);
   });
 
-  it("shows that the job runs, at a terminal", async () => {
+  it("shows the elapsed time on a terminal", async () => {
     const scene = new Scene({ columns: 60 });
-    const { call } = await beside(scene, () => scene.clock.sleep("2s"));
+    const { call } = await startScheduler(scene, () => scene.clock.sleep("2s"));
     expect(await call("trigger", "inbox", "--wait")).toBe(0);
-    expect(scene.err).toMatch(/⠋ job-\S+ runs, \d/);
+    expect(scene.err).toMatch(/⠋ job-\S+ running, \d/);
     expect(scene.err.slice(0, scene.err.lastIndexOf("job-")).endsWith("\r\u001B[K")).toBe(true);
   });
 
-  it("exits with 5 when the job that was waited for failed", async () => {
+  it("exits with 5 when the job fails", async () => {
     const scene = new Scene();
-    const { call } = await beside(scene, async () => {
+    const { call } = await startScheduler(scene, async () => {
       await scene.clock.sleep("1s");
       throw new Error("no answer");
     });
@@ -57,32 +57,32 @@ describe("rota trigger, beside a scheduler", () => {
     expect(scene.json).toMatchObject({ status: "failed", error: "no answer" });
   });
 
-  it("says why nothing was started", async () => {
+  it("prints why the scheduler refused", async () => {
     const scene = new Scene();
-    const { call, scheduler } = await beside(scene, () => scene.clock.sleep("1h"));
+    const { call, scheduler } = await startScheduler(scene, () => scene.clock.sleep("1h"));
     await scheduler.trigger("inbox");
     expect(await call("trigger", "inbox")).toBe(1);
-    expect(scene.err).toContain("inbox/hook was not started: a job of it is running");
+    expect(scene.err).toContain("inbox/hook was not started: a job of this schedule is running");
   });
 
-  it("says that the scheduler does not know a schedule of the configuration", async () => {
+  it("reports a schedule that the running scheduler does not know", async () => {
     const scene = new Scene();
-    const { call } = await beside(scene, () => "done");
+    const { call } = await startScheduler(scene, () => "done");
     expect(await call("trigger", "reports/hourly")).toBe(1);
-    expect(scene.err).toContain("the scheduler that runs does not know it");
+    expect(scene.err).toContain("the running scheduler does not know it");
   });
 
-  it("does not find what is not there", async () => {
+  it("exits with 3 for an unknown schedule", async () => {
     const scene = new Scene();
     expect(await scene.run("trigger", "inbox/hok")).toBe(3);
     expect(scene.err).toContain('Did you mean "inbox/hook"?');
   });
 });
 
-describe("rota trigger, where nobody answers", () => {
-  it("gives up and says so", async () => {
+describe("rota trigger with a scheduler that does not reply", () => {
+  it("gives up after ten seconds", async () => {
     const scene = new Scene();
-    // An owner that is no scheduler.
+    // The directory has an owner that does not act on requests.
     await using _ = await scene.owned();
     const running = scene.run("trigger", "inbox");
     const race = { isOver: false };
@@ -94,15 +94,17 @@ describe("rota trigger, where nobody answers", () => {
       await scene.clock.advance(100);
     }
     expect(await running).toBe(1);
-    expect(scene.err).toContain("did not answer within 10 s");
+    expect(scene.err).toContain("did not reply within 10 s");
   });
 });
 
-describe("rota trigger, where no scheduler runs", () => {
-  it("runs the job here, records it, and plans the next run", async () => {
+describe("rota trigger without a scheduler", () => {
+  it("runs the job in its own process, records it, and plans the next run", async () => {
     const scene = new Scene();
     expect(await scene.run("trigger", "reports/hourly")).toBe(0);
-    expect(scene.err).toMatch(/^No scheduler runs, so reports\/hourly runs here\.\njob-\S+ completed after /);
+    expect(scene.err).toMatch(
+      /^No scheduler runs, so reports\/hourly runs in this process\.\njob-\S+ completed after /,
+    );
     await using store = new FileStore({ stateDir: scene.stateDir });
     expect(await store.read({ agent: "reports", schedule: "hourly" })).toMatchObject({
       status: "idle",
@@ -110,7 +112,7 @@ describe("rota trigger, where no scheduler runs", () => {
     });
   });
 
-  it("runs one job by hand, of a schedule that is due as well", async () => {
+  it("runs one job of a schedule that is also due", async () => {
     const scene = new Scene();
     await scene.state("reports/hourly", {
       next_run_at: "2026-03-01T11:59:59.000Z",
@@ -121,7 +123,7 @@ describe("rota trigger, where no scheduler runs", () => {
     expect(await store.jobs.list()).toMatchObject([{ schedule: "hourly", trigger: "manual" }]);
   });
 
-  it("exits with 5 when the job failed", async () => {
+  it("exits with 5 when the job fails", async () => {
     const scene = new Scene();
     scene.write(`
 version: 1
@@ -135,28 +137,28 @@ agents:
     expect(scene.json).toMatchObject({ status: "failed", exit_code: 3 });
   });
 
-  it("runs nothing that is disabled", async () => {
+  it("refuses a disabled schedule", async () => {
     const scene = new Scene();
     await scene.state("reports/hourly", { status: "disabled" });
     expect(await scene.run("trigger", "reports/hourly")).toBe(1);
-    expect(scene.err).toContain("it is disabled");
+    expect(scene.err).toContain("the schedule is disabled");
   });
 
-  it("runs nothing that only the state knows", async () => {
+  it("refuses a schedule that exists only in the state", async () => {
     const scene = new Scene();
     await scene.state("gone/x", { last_error: "before" });
     expect(await scene.run("trigger", "gone/x")).toBe(1);
     expect(scene.err).toContain("the configuration does not define it");
   });
 
-  it("does so in a process of its own, which ends", async () => {
+  it("runs the job as a process, which ends by itself", async () => {
     const scene = new Scene();
     const { exitCode, out, err } = await rota(["trigger", "reports/hourly", "--json"], scene.cwd);
     expect({ exitCode, err }).toEqual({ exitCode: 0, err: "" });
     expect(JSON.parse(out)).toMatchObject({ status: "completed", trigger: "manual" });
   });
 
-  it("tells the job to end by Ctrl-C, and records that", async () => {
+  it("cancels the job at Ctrl-C, and records it", async () => {
     const scene = new Scene();
     scene.write(`
 version: 1
@@ -183,9 +185,9 @@ agents:
     expect(await store.read({ agent: "a", schedule: "x" })).toMatchObject({ status: "idle" });
   });
 
-  it("shows that it goes on, at a terminal", async () => {
+  it("shows the elapsed time of its own job on a terminal", async () => {
     const scene = new Scene({ columns: 60 });
     expect(await scene.run("trigger", "reports/hourly")).toBe(0);
-    expect(scene.err).toContain("⠋ reports/hourly runs, 0ms\r\u001B[Kjob-");
+    expect(scene.err).toContain("⠋ reports/hourly running, 0ms\r\u001B[Kjob-");
   });
 });

@@ -8,13 +8,13 @@ import { rota, Terminal } from "../terminal.js";
 const MISTAKES = fileURLToPath(new URL("../../config/fixtures/twenty-mistakes.yaml", import.meta.url));
 
 describe("rota validate", () => {
-  it("says in one line what a right configuration has", async () => {
+  it("sums a valid configuration up in one line", async () => {
     const scene = new Scene();
     expect(await scene.run("validate")).toBe(0);
     expect(scene.out).toMatch(/rota\.yaml is valid: 2 agents, 3 schedules, 1 switched off\.\n$/);
   });
 
-  it("takes the file that is named", async () => {
+  it("checks the given file", async () => {
     const terminal = new Terminal();
     const file = terminal.write(FLEET, "fleet.yaml");
     expect(await terminal.run("validate", "fleet.yaml", "--json")).toBe(0);
@@ -22,7 +22,7 @@ describe("rota validate", () => {
     expect(terminal.json).toEqual({ valid: true, file, state_dir: terminal.stateDir, ...tally });
   });
 
-  it("shows every problem of a wrong one with its place, on stderr, and ends with 2", async () => {
+  it("prints every problem with its position on stderr, and exits with 2", async () => {
     const terminal = new Terminal();
     copyFileSync(MISTAKES, join(terminal.cwd, "rota.yaml"));
     const { exitCode, out, err } = await rota(["validate"], terminal.cwd);
@@ -31,7 +31,7 @@ describe("rota validate", () => {
     expect(err.match(/^rota\.yaml:\d+:\d+ /gm)).toHaveLength(20);
   });
 
-  it("shows all of them, however many there are", async () => {
+  it("prints all problems, however many", async () => {
     const terminal = new Terminal();
     const wrong = (index: number): string =>
       `  - { name: a${index}, schedules: { s: { type: interval, interval: 5x } } }`;
@@ -42,7 +42,7 @@ describe("rota validate", () => {
     expect(terminal.err.match(/^.*rota\.yaml:\d+:\d+ /gm)?.length).toBeGreaterThanOrEqual(80);
   });
 
-  it("prints the problems for a program", async () => {
+  it("prints the problems as JSON", async () => {
     const terminal = new Terminal();
     copyFileSync(MISTAKES, join(terminal.cwd, "rota.yaml"));
     expect(await terminal.run("validate", "--json")).toBe(2);
@@ -56,9 +56,9 @@ describe("rota validate", () => {
   });
 
   it.each([
-    ["there is none", []],
+    ["there is no configuration", []],
     ["the named one is not there", ["nowhere.yaml"]],
-  ])("ends with 2 when %s", async (_, args) => {
+  ])("exits with 2 when %s", async (_, args) => {
     const terminal = new Terminal();
     expect(await terminal.run("validate", ...args)).toBe(2);
     expect(terminal.err).toMatch(/^rota: /);

@@ -1,4 +1,4 @@
-/** What a follower shows of an output that is cut while it is followed. The cuts are those of the job log itself. */
+/** What a follower shows of an output that is cut meanwhile. The job log itself makes the cuts. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { OutputTail } from "../../../src/cli/fleet/output-tail.js";
@@ -34,7 +34,7 @@ class Bytes implements OutputBytes {
   }
 }
 
-/** What somebody sees who looks after each of these writes, and at the end. */
+/** The bytes that a follower shows when it reads after each write and at the end. */
 async function seen(writes: readonly (readonly string[])[]): Promise<string> {
   const bytes = new Bytes();
   const output = new CappedOutput(bytes, LIMIT);
@@ -42,27 +42,27 @@ async function seen(writes: readonly (readonly string[])[]): Promise<string> {
   let shown = "";
   for (const between of writes) {
     for (const text of between) await output.write(text);
-    shown += tail.news(bytes.content).toString("utf8");
+    shown += tail.nextBytes(bytes.content).toString("utf8");
   }
   await output.close();
-  return shown + tail.news(bytes.content).toString("utf8");
+  return shown + tail.nextBytes(bytes.content).toString("utf8");
 }
 
 const LINES = Array.from({ length: 200 }, (_, index) => `line ${index}\n`);
 
 describe("a follower of an output", () => {
-  it("that looks often enough sees all of it, although it is cut again and again", async () => {
+  it("gets every byte when it reads often, although the middle is cut repeatedly", async () => {
     expect(await seen(LINES.map((line) => [line]))).toBe(LINES.join(""));
   });
 
-  it("that came when it was cut already sees what is left, and all that follows", async () => {
+  it("gets the remaining and all later bytes when the output was cut before the first read", async () => {
     const shown = await seen([LINES.slice(0, 100), ...LINES.slice(100).map((line) => [line])]);
     expect(shown).toMatch(/^line 0\n/);
     expect(shown).toContain("bytes of output were cut here");
     expect(shown.endsWith(LINES.slice(100).join(""))).toBe(true);
   });
 
-  it("that looks too seldom is told how many bytes it has not seen", async () => {
+  it("gets the number of lost bytes when it reads too rarely", async () => {
     const shown = await seen([LINES.slice(0, 10), LINES.slice(10)]);
     const cut = /\n\[(\d+) bytes of output were cut here\]\n/.exec(shown);
     const lost = Number(cut?.[1]);
@@ -71,12 +71,12 @@ describe("a follower of an output", () => {
     expect(LINES.join("").endsWith(shown.slice((cut?.index ?? 0) + (cut?.[0].length ?? 0)))).toBe(true);
   });
 
-  it("is not deceived by a job that prints such a line itself", async () => {
+  it("ignores a line of the job that looks like the mark of a cut", async () => {
     const lines = LINES.map((line) => `${line}\n[5 bytes of output were cut here]\n`);
     expect(await seen(lines.map((line) => [line]))).toBe(lines.join(""));
   });
 
-  it("accounts for every byte, shown or lost, however often it looks", async () => {
+  it("accounts for every byte as shown or lost, however often it reads", async () => {
     const writes = fc.array(
       fc.array(fc.string({ unit: "grapheme", minLength: 1, maxLength: 60 }), { maxLength: 12 }),
       {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { agentDefinition, fieldsInWords, scheduleDefinition } from "../../../src/cli/format/definition.js";
+import { agentDefinition, formatFields, scheduleDefinition } from "../../../src/cli/format/definition.js";
 
-describe("a definition that is shown", () => {
-  it("hides what is named as a secret, however deep", () => {
+describe("a formatted definition", () => {
+  it("hides values with names of secrets at any depth", () => {
     const runtime = {
       type: "own",
       api_key: "s3cr3t",
@@ -21,7 +21,7 @@ describe("a definition that is shown", () => {
     });
   });
 
-  it("names the program and the server, and hides the rest of a command and an address", () => {
+  it("shows the program of a command and the server of a URL, and hides the rest", () => {
     const runtime = {
       type: "both",
       command: ["node", "s3cr3t"],
@@ -36,17 +36,17 @@ describe("a definition that is shown", () => {
     });
   });
 
-  it("says that an agent runs a function", () => {
+  it("shows that an agent runs a function", () => {
     expect(agentDefinition({ name: "a", run: () => {} })["run"]).toBe("a function");
   });
 
-  it("is put into one line", () => {
+  it("fits in one line", () => {
     const schedule = scheduleDefinition({
       type: "interval",
       interval: "5m",
       work_source: { type: "memory", labels: ["a", "b"] },
     });
-    expect(fieldsInWords(schedule)).toBe(
+    expect(formatFields(schedule)).toBe(
       "type: interval, interval: 5m, work_source: { type: memory, labels: [a b] }",
     );
   });

@@ -23,11 +23,11 @@ describe("colour", () => {
     expect(isPainted(isTTY, env)).toBe(expected);
   });
 
-  it("is not for who said --no-color", () => {
+  it("is off with --no-color", () => {
     expect(isPainted(true, { FORCE_COLOR: "1" }, false)).toBe(false);
   });
 
-  it("is ended where it was begun, whatever this process's own output is", () => {
+  it("is reset after each text, whatever the process's own stdout is", () => {
     expect(paintFor({ write: () => {}, isTTY: true }, {})("green", "ok")).toBe("\u001b[32mok\u001b[39m");
   });
 });

@@ -16,7 +16,7 @@ function draw(rows: readonly (readonly string[])[], width = Infinity): string[] 
 }
 
 describe("a table", () => {
-  it("aligns its columns, and ends no line in spaces", () => {
+  it("aligns its columns, without trailing spaces", () => {
     expect(
       draw([
         ["a", "5m", ""],
@@ -25,24 +25,24 @@ describe("a table", () => {
     ).toEqual(["ID      TOOK  WHAT", "a         5m", "longer   12h  said so"]);
   });
 
-  it("cuts only what may be cut, with an ellipsis, to fit the terminal", () => {
+  it("cuts only columns that may be cut, with an ellipsis, to fit the terminal", () => {
     expect(draw([["job-1", "5m", "a long story"]], 20)).toEqual([
       "ID     TOOK  WHAT",
       "job-1    5m  a long…",
     ]);
   });
 
-  it("cuts no column below its least width", () => {
+  it("cuts no column below its minimum width", () => {
     expect(draw([["job-1", "5m", "a long story"]], 5)[1]).toBe("job-1    5m  a lon…");
   });
 
-  it("shows short forms where the whole ones do not fit", () => {
+  it("uses short forms when the full ones do not fit", () => {
     const rows = [[{ text: "2026-03-01", short: "03-01" }, "5m", "a long story"]];
     expect(tableLines(COLUMNS, rows, { width: 23, paint: plain })[1]).toBe("03-01    5m  a long st…");
     expect(tableLines(COLUMNS, rows, { width: 24, paint: plain })[1]).toBe("2026-03-01    5m  a lon…");
   });
 
-  it("leaves columns out, in their order, where that is not enough", () => {
+  it("drops columns in their order when short forms are not enough", () => {
     const columns = [{ title: "A", dropAs: 2 }, { title: "B", dropAs: 1 }, { title: "C" }];
     const drawn = (width: number): string | undefined =>
       tableLines(columns, [["aaaa", "bbbb", "cccc"]], { width, paint: plain })[1];
@@ -75,13 +75,13 @@ describe("a table", () => {
     expect(two).toBe("bb    1s");
   });
 
-  it("shows what a terminal would obey, and keeps a row on one line", () => {
+  it("replaces control characters, and keeps each row on one line", () => {
     expect(draw([["a", "1s", "two\nlines \u001b[2J\u009b1m\u202e"]])[1]).toBe(
       "a     1s  two lines \ufffd[2J\ufffd1m\ufffd",
     );
   });
 
-  it("never draws a line wider than the terminal that has room for what may not be cut", () => {
+  it("never exceeds the terminal's width when the fixed columns fit", () => {
     const cell = fc.string({ unit: "grapheme", maxLength: 40 });
     fc.assert(
       fc.property(fc.array(cell, { maxLength: 8 }), fc.integer({ min: 20, max: 120 }), (texts, width) => {
@@ -94,7 +94,7 @@ describe("a table", () => {
     );
   });
 
-  it("begins every cell of a column at the same place", () => {
+  it("starts all cells of a column at the same position", () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: "grapheme", maxLength: 20 }), { minLength: 1, maxLength: 8 }),

@@ -20,8 +20,8 @@ describe("the width of a text", () => {
   });
 });
 
-describe("a text that is cut", () => {
-  it("is never wider than asked for, and what fits is not touched", () => {
+describe("a cut text", () => {
+  it("is never wider than the limit, and a text that fits stays unchanged", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "grapheme", maxLength: 30 }),
@@ -35,13 +35,13 @@ describe("a text that is cut", () => {
     );
   });
 
-  it("loses no half of a wide character", () => {
+  it("never splits a wide character", () => {
     expect(cutToWidth("日本語", 4)).toBe("日…");
   });
 });
 
-describe("a text in one line", () => {
-  it("has nothing a terminal would obey", () => {
+describe("oneLine", () => {
+  it("removes control characters and line breaks", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 60 }), (text) => {
         expect(oneLine(text)).not.toMatch(/[\p{Control}\u{2028}\u{2029}\u{202a}-\u{202e}\u{2066}-\u{2069}]/u);

@@ -24,7 +24,7 @@ describe("a duration", () => {
     expect(shortDuration(ms)).toBe(shown);
   });
 
-  it("is shown as no more than it is, and short of it by less than the last unit shown", () => {
+  it("is rounded down by less than the last unit shown", () => {
     const { s, m, h, d } = UNIT_MS;
     const units = fc.constantFrom([s, s], [m, s], [h, m], [d, h]);
     fc.assert(
@@ -64,7 +64,7 @@ describe("a time in a zone", () => {
     expect(zonedTime(NOW, zone)).toBe(shown);
   });
 
-  it("stands for the second that it was made of, in every zone and year", () => {
+  it("parses back to the same second, in every zone and year", () => {
     const zones = fc.constantFrom(
       "Europe/Berlin",
       "Pacific/Apia",

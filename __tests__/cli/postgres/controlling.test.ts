@@ -1,20 +1,20 @@
-/** What is changed in a database from a terminal, and jobs that are started and told to end from there. */
+/** Commands that change schedules in a database, and start and cancel jobs there. */
 import { describe, expect, it, vi } from "vitest";
 import { Scheduler } from "../../../src/index.js";
-import { beside } from "../fleet-beside.js";
+import { startScheduler } from "../running-scheduler.js";
 import { DatabaseScene } from "./database-scene.js";
 
-/** Late by less than what is still run. */
+/** A slot that is late by less than its grace. */
 const DUE = { next_run_at: "2026-03-01T11:59:59.000Z", next_run_source: "baseline-interval" } as const;
 
 const logger = { info: () => {}, warn: () => {}, error: () => {} };
 
-describe("on a database", () => {
+describe("commands on a database", () => {
   it("pause and resume change the state", async () => {
     const scene = await DatabaseScene.made();
     expect(await scene.run("pause", "reports/hourly", "--for", "2h")).toBe(0);
     expect(await scene.stateOf("reports/hourly")).toMatchObject({ paused_until: "2026-03-01T14:00:00.000Z" });
-    expect(scene.err).toMatch(/^Paused until \S+: reports\/hourly\.\n$/);
+    expect(scene.err).toMatch(/^Paused reports\/hourly until \S+\.\n$/);
     expect(await scene.run("resume", "reports/hourly")).toBe(0);
     expect((await scene.stateOf("reports/hourly")).paused_until ?? null).toBeNull();
   });
@@ -28,7 +28,7 @@ describe("on a database", () => {
     expect(await scene.stateOf("reports/nightly")).toMatchObject({ status: "idle" });
   });
 
-  it("hint writes advice", async () => {
+  it("hint writes a hint", async () => {
     const scene = await DatabaseScene.made();
     expect(await scene.run("hint", "reports/hourly", "--interval", "1m", "--ttl", "30m")).toBe(0);
     expect((await scene.stateOf("reports/hourly")).hint).toMatchObject({
@@ -39,9 +39,9 @@ describe("on a database", () => {
 });
 
 describe("rota trigger on a database", () => {
-  it("has a node start the job, and waits for its end", async () => {
+  it("lets a node start the job, and waits for its end", async () => {
     const scene = await DatabaseScene.made();
-    const { call, started } = await beside(scene, async () => {
+    const { call, started } = await startScheduler(scene, async () => {
       await scene.clock.sleep("2s");
       return "all read";
     });
@@ -50,21 +50,23 @@ describe("rota trigger on a database", () => {
     expect(scene.err).toMatch(/^job-\S+ completed after 2s: all read\n$/);
   });
 
-  it("asks the node that knows the schedule, whatever others run there", async () => {
+  it("asks the node that knows the schedule when several nodes run", async () => {
     const scene = await DatabaseScene.made();
-    // It hears of the request first, and has to leave it.
+    // This node sees the request first, and must leave it to the other.
     const stranger = new Scheduler({ store: scene.store(), clock: scene.clock, logger });
     await stranger.start([{ name: "other", schedules: { x: { type: "webhook" } }, run: () => "wrong" }]);
-    const { call, started } = await beside(scene, () => "done", 1);
+    const { call, started } = await startScheduler(scene, () => "done", 1);
     expect(await call("trigger", "inbox/hook")).toBe(0);
     expect(scene.out).toBe(`${started[0]?.id}\n`);
     await stranger.stop();
   });
 
-  it("runs the job here where no node runs, and plans the next run", async () => {
+  it("runs the job in its own process without a node, and plans the next run", async () => {
     const scene = await DatabaseScene.made();
     expect(await scene.run("trigger", "reports/hourly")).toBe(0);
-    expect(scene.err).toMatch(/^No scheduler runs, so reports\/hourly runs here\.\njob-\S+ completed after /);
+    expect(scene.err).toMatch(
+      /^No scheduler runs, so reports\/hourly runs in this process\.\njob-\S+ completed after /,
+    );
     expect(await scene.stateOf("reports/hourly")).toMatchObject({
       status: "idle",
       next_run_at: "2026-03-01T13:00:00.000Z",
@@ -73,14 +75,14 @@ describe("rota trigger on a database", () => {
     expect(scene.json).toEqual([]);
   });
 
-  it("runs the job here where no node that runs knows it", async () => {
+  it("runs the job in its own process when no running node knows the schedule", async () => {
     const scene = await DatabaseScene.made();
-    await beside(scene, () => "done");
+    await startScheduler(scene, () => "done");
     expect(await scene.run("trigger", "reports/hourly", "--json")).toBe(0);
     expect(scene.json).toMatchObject({ status: "completed", trigger: "manual" });
   });
 
-  it("runs one job by hand, of a schedule that is due as well", async () => {
+  it("runs one job of a schedule that is also due", async () => {
     const scene = await DatabaseScene.made();
     await scene.state("reports/hourly", DUE);
     expect(await scene.run("trigger", "reports/hourly")).toBe(0);
@@ -88,7 +90,7 @@ describe("rota trigger on a database", () => {
     expect(scene.json).toMatchObject([{ agent: "reports", trigger: "manual" }]);
   });
 
-  it("clears away the claim of a node that is gone, and runs", async () => {
+  it("removes the expired claim of a dead node, and runs the job", async () => {
     const scene = await DatabaseScene.made();
     const gone = scene.store();
     await gone.open();
@@ -100,40 +102,42 @@ describe("rota trigger on a database", () => {
     expect(scene.json).toMatchObject({ status: "completed" });
   });
 
-  it("runs nothing that is disabled", async () => {
+  it("refuses a disabled schedule", async () => {
     const scene = await DatabaseScene.made();
     await scene.state("reports/hourly", { status: "disabled" });
     expect(await scene.run("trigger", "reports/hourly")).toBe(1);
-    expect(scene.err).toContain("it is disabled");
+    expect(scene.err).toContain("the schedule is disabled");
   });
 });
 
 describe("rota cancel on a database", () => {
-  it("tells a job to end that a node runs", async () => {
+  it("cancels a job that a node runs", async () => {
     const scene = await DatabaseScene.made();
-    const { call, start, ended } = await beside(scene, ({ signal }) => scene.clock.sleep("1h", signal));
+    const { call, start, ended } = await startScheduler(scene, ({ signal }) =>
+      scene.clock.sleep("1h", signal),
+    );
     const id = await start();
     expect(await call("cancel", id)).toBe(0);
-    expect(scene.err).toBe(`Told ${id} to end.\n`);
+    expect(scene.err).toBe(`Cancelling ${id}.\n`);
     await vi.waitFor(() => expect(ended).toMatchObject([{ id, status: "cancelled" }]));
   });
 
-  it("reaches the node that runs the job, of several that know its schedule", async () => {
+  it("reaches the node that runs the job when several know the schedule", async () => {
     const scene = await DatabaseScene.made();
     const hook = { type: "webhook" } as const;
     const idle = new Scheduler({ store: scene.store(), clock: scene.clock, logger });
     await idle.start([{ name: "inbox", schedules: { hook }, run: () => "wrong" }]);
-    const { call, start } = await beside(scene, ({ signal }) => scene.clock.sleep("1h", signal), 1);
+    const { call, start } = await startScheduler(scene, ({ signal }) => scene.clock.sleep("1h", signal), 1);
     const id = await start();
     expect(await call("cancel", id)).toBe(0);
-    expect(scene.err).toBe(`Told ${id} to end.\n`);
+    expect(scene.err).toBe(`Cancelling ${id}.\n`);
     await idle.stop();
   });
 
-  it("says that nobody runs the job any more", async () => {
+  it("refuses a job whose node is gone", async () => {
     const scene = await DatabaseScene.made();
     const id = await scene.job({});
     expect(await scene.run("cancel", id)).toBe(1);
-    expect(scene.err).toContain("no scheduler runs it");
+    expect(scene.err).toContain("no scheduler runs. The next scheduler marks it interrupted");
   });
 });

@@ -1,4 +1,4 @@
-/** Which place a call is about, and what is said of a database that cannot be used. No message tells a password. */
+/** Which location a call uses, and the messages for an unusable database, which never contain a password. */
 import { describe, expect, inject, it } from "vitest";
 import { databaseAddress } from "../../../src/cli/location/database-address.js";
 import { Scene } from "../scene.js";
@@ -6,7 +6,7 @@ import { Terminal } from "../terminal.js";
 import { DatabaseScene } from "./database-scene.js";
 
 const SECRET = "s3cr3t";
-/** What stands in DATABASE_URL for other programs, and what was meant for this one. */
+/** Values of DATABASE_URL that belong to other programs, or that have a typo. */
 const STRANGE_URLS = [
   "mysql://app@127.0.0.1/app",
   "file:./dev.db",
@@ -15,7 +15,7 @@ const STRANGE_URLS = [
   `host=db password=${SECRET} dbname=app`,
 ];
 
-describe("the place of a call", () => {
+describe("the state's location of a call", () => {
   it("is the database of --database-url", async () => {
     const scene = await DatabaseScene.made();
     await scene.state("inbox/hook", { last_error: "from the database" });
@@ -24,55 +24,55 @@ describe("the place of a call", () => {
     expect(scene.err).toBe("");
   });
 
-  it("is that of DATABASE_URL, and this is said", async () => {
+  it("is the database of DATABASE_URL, and a message says so", async () => {
     const scene = await DatabaseScene.made({ env: { DATABASE_URL: inject("databaseUrl") } });
     await scene.state("inbox/hook", { last_error: "from the database" });
     expect(await scene.runAlone("list", "inbox", "--json", "--database-schema", scene.schema)).toBe(0);
     expect(scene.json).toMatchObject([{ last_error: "from the database" }]);
     expect(scene.err).toBe(
-      `Using ${scene.place}, from DATABASE_URL. --state-dir uses a directory instead.\n`,
+      `Using ${scene.location}, from DATABASE_URL. --state-dir selects a directory instead.\n`,
     );
   });
 
-  it("is that of an address with blanks around it", async () => {
+  it("is a database whose address has blanks around it", async () => {
     const scene = await DatabaseScene.made({ env: { DATABASE_URL: ` ${inject("databaseUrl")}\n` } });
     expect(await scene.runAlone("list", "--names", "--database-schema", scene.schema)).toBe(0);
     expect(scene.err).toBe(
-      `Using ${scene.place}, from DATABASE_URL. --state-dir uses a directory instead.\n`,
+      `Using ${scene.location}, from DATABASE_URL. --state-dir selects a directory instead.\n`,
     );
     const option = ["--database-url", ` ${scene.url} `, "--database-schema", scene.schema];
     expect(await scene.runAlone("list", "--names", ...option)).toBe(0);
   });
 
-  it("is what the option says, where the environment says another", async () => {
+  it("is the database of the option when the environment names a different one", async () => {
     const scene = await DatabaseScene.made({ env: { DATABASE_URL: "postgres://127.0.0.1:1/other" } });
     expect(await scene.run("list")).toBe(0);
     expect(scene.err).not.toContain("DATABASE_URL");
   });
 
-  it("is the state directory that is named, whatever DATABASE_URL says", async () => {
+  it("is the directory of --state-dir although DATABASE_URL is set", async () => {
     const scene = new Scene({ env: { DATABASE_URL: "postgres://127.0.0.1:1/other" } });
     await scene.state("inbox/hook", { last_error: "from the directory" });
     expect(await scene.run("list", "inbox", "--json", "--state-dir", ".rota")).toBe(0);
     expect(scene.json).toMatchObject([{ last_error: "from the directory" }]);
   });
 
-  it.each(["", " \n"])("is a directory where DATABASE_URL is empty: %j", async (url) => {
+  it.each(["", " \n"])("is a directory when DATABASE_URL is empty: %j", async (url) => {
     const scene = new Scene({ env: { DATABASE_URL: url } });
     expect(await scene.run("list")).toBe(0);
     expect(scene.err).toBe(`4 schedules. No scheduler runs on ${scene.stateDir}.\n`);
   });
 
-  it.each(STRANGE_URLS)("is a directory where DATABASE_URL is %s, and this is said", async (url) => {
+  it.each(STRANGE_URLS)("is a directory when DATABASE_URL is %s, and a message says so", async (url) => {
     const scene = new Scene({ env: { DATABASE_URL: url } });
     expect(await scene.run("list")).toBe(0);
     expect(scene.err).toBe(
-      `Using ${scene.stateDir}: DATABASE_URL is set, and is no PostgreSQL address.\n` +
+      `Using ${scene.stateDir}: DATABASE_URL is set, but is not a PostgreSQL address.\n` +
         `4 schedules. No scheduler runs on ${scene.stateDir}.\n`,
     );
   });
 
-  it("is the state directory that is named, and DATABASE_URL has nothing to do with it", async () => {
+  it("is the directory of --state-dir, without a message about a foreign DATABASE_URL", async () => {
     const scene = new Scene({ env: { DATABASE_URL: `mysql://app:${SECRET}@db/app` } });
     await scene.state("inbox/hook", { last_error: "no" });
     expect(await scene.run("list", "--state-dir", ".rota")).toBe(0);
@@ -80,11 +80,11 @@ describe("the place of a call", () => {
   });
 
   it.each([["nodes"], ["migrate"], ["list", "--database-schema", "other"]])(
-    "is refused for %s where DATABASE_URL is no such address",
+    "is refused for %s when DATABASE_URL is not a PostgreSQL address",
     async (...args) => {
       const scene = new Scene({ env: { DATABASE_URL: `postgress://app:${SECRET}@db/app` } });
       expect(await scene.run(...args)).toBe(2);
-      expect(scene.err).toContain("DATABASE_URL is set, and is no PostgreSQL address");
+      expect(scene.err).toContain("DATABASE_URL is set, but is not a PostgreSQL address");
       expect(scene.err).not.toContain(SECRET);
     },
   );
@@ -94,8 +94,8 @@ describe("the place of a call", () => {
       ["--database-url", "postgres://db/app", "--state-dir", "."],
       "give --database-url or --state-dir, not both",
     ],
-    [["--database-schema", "other"], "--database-schema goes with a database"],
-    [["--database-schema", "other", "--state-dir", "."], "--database-schema goes with a database"],
+    [["--database-schema", "other"], "--database-schema needs a database"],
+    [["--database-schema", "other", "--state-dir", "."], "--database-schema needs a database"],
     [["--database-url", "postgres://127.0.0.1/app", "--database-schema", "1a"], 'Invalid schema "1a"'],
     [["--database-url", ""], "--database-url needs a value"],
   ])("is refused for %j", async (args, message) => {
@@ -120,14 +120,14 @@ describe("the place of a call", () => {
     `postgres://app:100%${SECRET}@db/app`,
     `postgres://app:%ff${SECRET}@db/app`,
     `postgres://app:a/12?${SECRET}=%zz`,
-  ])("is refused for %s, which is not shown", async (url) => {
+  ])("is refused for %s, without printing it", async (url) => {
     const terminal = new Terminal();
     expect(await terminal.run("list", "--database-url", url)).toBe(2);
     expect(terminal.err).toMatch(/^rota: Invalid --database-url: expected postgres:\/\/user:password@host/);
     expect(terminal.err).not.toContain(SECRET);
   });
 
-  it("names the variable that is wrong", async () => {
+  it("is refused with the name of the invalid variable", async () => {
     const terminal = new Terminal({ env: { DATABASE_URL: `postgres://app:${SECRET}/@db/app` } });
     expect(await terminal.run("list")).toBe(2);
     expect(terminal.err).toContain("Invalid DATABASE_URL");
@@ -148,13 +148,13 @@ describe("the name of a database", () => {
     expect(databaseAddress(url, "").name).toBe(name);
   });
 
-  it("has its schema, where that is another than usual", () => {
+  it("includes a schema other than the default", () => {
     expect(databaseAddress("postgres://db/app", "", "test").name).toBe("postgres://db/app, schema test");
   });
 });
 
-describe("a database that cannot be used", () => {
-  it.each(["127.0.0.1:1", "localhost:1"])("is said to be so, in one line: %s", async (host) => {
+describe("an unusable database", () => {
+  it.each(["127.0.0.1:1", "localhost:1"])("is reported in one line: %s", async (host) => {
     const scene = new Scene();
     expect(await scene.run("list", "--database-url", `postgres://app:${SECRET}@${host}/app`)).toBe(1);
     expect(scene.err).toMatch(
@@ -162,7 +162,7 @@ describe("a database that cannot be used", () => {
     );
   });
 
-  it("is one that is not there", async () => {
+  it("is reported when it does not exist", async () => {
     const scene = new DatabaseScene();
     const url = new URL(scene.url);
     url.pathname = "/nowhere";
@@ -170,16 +170,16 @@ describe("a database that cannot be used", () => {
     expect(scene.err).toMatch(/^rota: Could not use \S+\/nowhere: database "nowhere" does not exist\n$/);
   });
 
-  it("has no tables yet: that is said, and none are made", async () => {
+  it("is reported when it has no tables, and none are created", async () => {
     const scene = DatabaseScene.unmade();
     expect(await scene.run("list")).toBe(3);
     expect(scene.err).toMatch(
-      /^rota: There is no state in \S+, schema \S+ yet: `rota migrate` makes its tables/,
+      /^rota: There is no state in \S+, schema \S+ yet: `rota migrate` creates its tables/,
     );
     expect(await scene.isMade()).toBe(false);
   });
 
-  it("was made by a newer version: that is said", async () => {
+  it("is reported when a newer version made its schema", async () => {
     const scene = await DatabaseScene.newer();
     expect(await scene.run("pause", "inbox")).toBe(1);
     expect(scene.err).toMatch(/^rota: Schema "\w+" has version 99, .*: update Rota\.\n$/);

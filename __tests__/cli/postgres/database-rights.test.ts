@@ -1,41 +1,45 @@
-/** What the doctor says to a user who may not do all that a scheduler does. */
+/** `rota doctor` for database users with missing rights. */
 import { describe, expect, it } from "vitest";
 import { type DatabaseFacts, judgeServer, TABLES } from "../../../src/cli/doctor/database-rights.js";
 import { sharedPool } from "../../state/postgres/schema.js";
-import { examine } from "../examine.js";
+import { runDoctor } from "../run-doctor.js";
 import { Scene } from "../scene.js";
 import type { Terminal } from "../terminal.js";
 import { DatabaseScene } from "./database-scene.js";
 import { GRANTS, UserScene } from "./user-scene.js";
 
-/** The failures: what each is about, and what it says. */
+/** The failures as "about: message". */
 function failures({ lines }: Terminal): string[] {
   const failed = lines.filter((line) => line.startsWith("✗"));
   return failed.map((line) => line.replace(/^✗ (.*?)  +/, "$1: "));
 }
 
 describe("rota doctor on a database", () => {
-  it("finds nothing wrong for a user who has what it takes", async () => {
+  it("finds no problem for a user with all rights", async () => {
     const scene = await UserScene.onTables(...GRANTS);
-    expect(await examine(scene)).toBe(0);
-    expect(scene.out).toContain(`✓ rights           ${scene.user} has all that a scheduler needs\n`);
+    expect(await runDoctor(scene)).toBe(0);
+    expect(scene.out).toContain(`✓ rights           ${scene.user} has all rights that a scheduler needs\n`);
   });
 
   it.each([
     ["the schema", GRANTS.slice(1), "permission denied for schema"],
     ["tables", GRANTS.with(1, ""), "permission denied for table migrations"],
-    ["the sequence", GRANTS.slice(0, 2), "has no USAGE on job_number: have the owner of the schema grant it"],
+    [
+      "the sequence",
+      GRANTS.slice(0, 2),
+      "has no USAGE on job_number: ask the owner of the schema to grant it",
+    ],
     [
       "one table",
       [...GRANTS, "revoke delete on :schema.nodes from :user"],
-      "has no DELETE on nodes: have the owner of the schema grant it",
+      "has no DELETE on nodes: ask the owner of the schema to grant it",
     ],
   ])("fails for a user without rights on %s", async (_, given, message) => {
     const scene = await UserScene.onTables(...given.filter((text) => text !== ""));
-    expect(await examine(scene)).toBe(1);
+    expect(await runDoctor(scene)).toBe(1);
     expect(failures(scene)).toEqual([expect.stringMatching(/^rights: /)]);
     expect(failures(scene)[0]).toContain(message);
-    expect(failures(scene)[0]).toContain("have the owner of the schema grant it");
+    expect(failures(scene)[0]).toContain("ask the owner of the schema to grant it");
   });
 
   it.each([
@@ -44,23 +48,23 @@ describe("rota doctor on a database", () => {
       ["create schema :schema", "grant create, usage on schema :schema to :user"],
       "on the database and the schema",
     ],
-  ])("fails where nothing is yet and the user may make nothing, with %j", async (given, where) => {
+  ])("fails for an empty database when the user may not create the schema, with %j", async (given, where) => {
     const scene = await UserScene.onNothing(...given);
-    expect(await examine(scene)).toBe(1);
+    expect(await runDoctor(scene)).toBe(1);
     expect(failures(scene)).toEqual([
-      `schema: ${scene.schema} is not made yet, and ${scene.user} may not make it: ` +
-        `have one who may call \`rota migrate\`, or grant ${scene.user} create ${where}`,
+      `schema: ${scene.schema} does not exist yet, and ${scene.user} may not create it: ` +
+        `run \`rota migrate\` as a user who may, or grant ${scene.user} create ${where}`,
     ]);
-    // And so it is: PostgreSQL wants the right to make schemas also of who finds one.
+    // `create schema if not exists` needs the right to create schemas even when the schema exists.
     expect(await scene.run("migrate")).toBe(1);
   });
 
-  it("fails where nothing can be written", async () => {
+  it("fails for a read-only user", async () => {
     const scene = await UserScene.onTables(
       ...GRANTS,
       "alter role :user set default_transaction_read_only = on",
     );
-    expect(await examine(scene)).toBe(1);
+    expect(await runDoctor(scene)).toBe(1);
     expect(failures(scene)).toEqual([
       expect.stringMatching(/^database: .*default_transaction_read_only is on/),
     ]);
@@ -79,17 +83,17 @@ describe("rota doctor on a database", () => {
     expect(judgeServer("postgres://db/app", facts)).toEqual({
       about: "database",
       verdict: "failure",
-      message: "postgres://db/app is a standby, which can only be read: name the primary",
+      message: "postgres://db/app is a standby, which is read-only: use the primary",
     });
   });
 
-  it("fails where the list of migrations was emptied", async () => {
+  it("fails when the table of migrations is empty", async () => {
     const scene = DatabaseScene.unmade();
     await scene.run("migrate");
     await sharedPool().query(`delete from "${scene.schema}".migrations`);
-    expect(await examine(scene)).toBe(1);
+    expect(await runDoctor(scene)).toBe(1);
     expect(failures(scene)).toEqual([
-      expect.stringContaining(`schema: ${scene.schema}.migrations is there and empty`),
+      expect.stringContaining(`schema: ${scene.schema}.migrations exists but is empty`),
     ]);
   });
 
@@ -98,11 +102,11 @@ describe("rota doctor on a database", () => {
     ["postgres://db/app#@", "Invalid --database-url: expected postgres://"],
   ])("fails for the address %s", async (url, message) => {
     const scene = new Scene();
-    expect(await examine(scene, "--database-url", url)).toBe(1);
+    expect(await runDoctor(scene, "--database-url", url)).toBe(1);
     expect(failures(scene)).toEqual([expect.stringContaining(`database: ${message}`)]);
   });
 
-  it("looks at every table that there is", async () => {
+  it("checks the rights on every table of the schema", async () => {
     const { schema } = await DatabaseScene.made();
     const { rows } = await sharedPool().query<{ name: string }>(
       "select relname as name from pg_class where relnamespace = to_regnamespace($1) and relkind = 'r'",

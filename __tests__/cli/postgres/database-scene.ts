@@ -1,4 +1,4 @@
-/** A terminal whose commands work on a database: a schema of its own in the server that the run shares. */
+/** A terminal whose commands use a new schema in the shared server. */
 import { inject, onTestFinished } from "vitest";
 import type { ExitCode } from "../../../src/cli/exit-codes.js";
 import type { JobOutcomeRecord, NewJob } from "../../../src/state/job-log/job-log.js";
@@ -20,7 +20,7 @@ export class DatabaseScene extends Terminal {
     this.schema = schema;
   }
 
-  /** With tables, a configuration, and nothing that ever ran. */
+  /** With tables and a configuration, before any run. */
   static async made(options: TerminalOptions = {}): Promise<DatabaseScene> {
     const scene = new DatabaseScene(options);
     scene.write(FLEET);
@@ -28,12 +28,12 @@ export class DatabaseScene extends Terminal {
     return scene;
   }
 
-  /** With nothing at all in the database. */
+  /** Without a schema in the database. */
   static unmade(): DatabaseScene {
     return new DatabaseScene({}, unmadeSchema());
   }
 
-  /** With tables that a newer version of Rota has made. */
+  /** With the tables of a newer version of Rota. */
   static async newer(): Promise<DatabaseScene> {
     const scene = DatabaseScene.unmade();
     await migrate(sharedPool(), scene.schema);
@@ -41,13 +41,13 @@ export class DatabaseScene extends Terminal {
     return scene;
   }
 
-  /** What names the database to a command. */
+  /** The options that name the database. */
   get where(): string[] {
     return ["--database-url", this.url, "--database-schema", this.schema];
   }
 
-  /** The database as messages name it. */
-  get place(): string {
+  /** The database's name in messages. */
+  get location(): string {
     const { protocol, username, host, pathname } = new URL(this.url);
     return `${protocol}//${username}@${host}${pathname}, schema ${this.schema}`;
   }
@@ -57,12 +57,12 @@ export class DatabaseScene extends Terminal {
     return super.run(...args, ...this.where);
   }
 
-  /** Calls a command as it is. */
+  /** Calls a command without the database's options. */
   runAlone(...args: string[]): Promise<ExitCode> {
     return super.run(...args);
   }
 
-  /** As a scheduler has it, on this terminal's time. */
+  /** A store as a scheduler uses it, on this terminal's clock. */
   store(options: Partial<PostgresStoreOptions> = {}): PostgresStore {
     const { clock, schema } = this;
     const store = new PostgresStore({ pool: sharedPool(), schema, clock, ...options });
@@ -70,12 +70,12 @@ export class DatabaseScene extends Terminal {
     return store;
   }
 
-  /** Makes it long ago that the nodes there have shown a sign of life: their hearts do not beat on this clock. */
+  /** Makes all nodes late, because heartbeats do not follow this terminal's clock. */
   async silence(): Promise<void> {
     await sharedPool().query(`update "${this.schema}".nodes set seen_at = seen_at - interval '1 minute'`);
   }
 
-  /** Whether there is anything of Rota in the database. */
+  /** Whether the schema exists. */
   async isMade(): Promise<boolean> {
     const { rows } = await sharedPool().query("select from pg_namespace where nspname = $1", [this.schema]);
     return rows.length > 0;

@@ -1,4 +1,4 @@
-/** What the documentation says of a scheduler's user and its connections, held to what a scheduler does. */
+/** Checks the documented rights and connections of a scheduler's user against a real scheduler. */
 import { describe, expect, it, vi } from "vitest";
 import { POOL_SETTINGS } from "../../../src/state/postgres/connection/database.js";
 import { textOf } from "../../package/pages.js";
@@ -6,12 +6,12 @@ import { RotaProcess } from "../run/rota-process.js";
 import { fleetText } from "../run/run-scene.js";
 import { GRANTS, UserScene } from "./user-scene.js";
 
-describe("a scheduler's user in the documentation", () => {
-  it("is given something", () => {
+describe("the documented rights of a scheduler's user", () => {
+  it("are found in the documentation", () => {
     expect(GRANTS.length).toBeGreaterThan(0);
   });
 
-  it("has all that a scheduler and the commands need", async () => {
+  it("suffice for a scheduler and the commands", async () => {
     const scene = await UserScene.onTables(...GRANTS);
     scene.write(fleetText({ a: { interval: "1s", script: "console.log('hello')" } }));
     const node = new RotaProcess(["--json", ...scene.where], scene.cwd);
@@ -33,7 +33,7 @@ describe("a scheduler's user in the documentation", () => {
 });
 
 describe("the documentation", () => {
-  it("says how many connections a node has at most", () => {
+  it("states the maximum number of connections of a node", () => {
     expect(textOf("docs/several-machines.md")).toContain(`up to ${POOL_SETTINGS.max} connections`);
   });
 });

@@ -1,4 +1,4 @@
-/** A server that asks for a password, which the shared one does not: what is said, and that nobody waits for its patience. */
+/** A server that requires a password, unlike the shared one: the messages, and that a refused process ends at once. */
 import { fileURLToPath } from "node:url";
 import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -32,17 +32,17 @@ beforeAll(async () => {
 
 afterAll(() => server.stop());
 
-describe("a server that asks for a password", () => {
-  it("is used with the right one", async () => {
+describe("a server that requires a password", () => {
+  it("accepts the right password", async () => {
     expect(await rota(["migrate", "--database-url", urlWith("s3cr3t")], stateDirectory())).toMatchObject({
       exitCode: 0,
     });
   });
 
   it.each([
-    ["", "the server asks for a password, and the address has none"],
+    ["", "the server requires a password, and the address has none"],
     ["wr0ng", 'password authentication failed for user "careful"'],
-  ])("is left at once where it is %j, and the reason is said", async (password, reason) => {
+  ])("refuses the password %j at once, and the reason is printed", async (password, reason) => {
     const args = ["list", "--database-url", urlWith(password)];
     const { exitCode, err } = await rota(args, stateDirectory());
     expect({ exitCode, err }).toEqual({
@@ -51,7 +51,7 @@ describe("a server that asks for a password", () => {
     });
   });
 
-  it("does not keep a program that was refused", async () => {
+  it("does not keep a refused process alive", async () => {
     const program = `import { PostgresStore } from ${JSON.stringify(STORE.href)};
       const store = new PostgresStore({ connectionString: ${JSON.stringify(urlWith(""))} });
       await store.open().catch(({ message }) => console.log(message));`;
@@ -59,7 +59,7 @@ describe("a server that asks for a password", () => {
       cwd: fileURLToPath(new URL(".", STORE)),
     });
     expect(out).toContain("password must be a string");
-    // Not killed: the server would wait for a minute.
+    // Checks that the process ends by itself: the server would wait for a minute.
     expect(exitCode).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-/** The command on a database in processes of its own: schedulers that share a fleet, wrong clocks, a missing driver. */
+/** Commands on a database as processes: schedulers that share a fleet, wrong clocks, a missing driver. */
 import { cpSync, mkdirSync, symlinkSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ import { DatabaseScene } from "./database-scene.js";
 const YEAR_MS = 365 * 86_400_000;
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** What makes a process believe that it is another time. */
+/** Shifts the wall clock of a process. */
 function skewed(ms: number): string[] {
   const program = `const Real = Date; globalThis.Date = class extends Real {
     constructor(...args) { if (args.length === 0) super(Real.now() + ${ms}); else super(...args); }
@@ -23,7 +23,7 @@ function skewed(ms: number): string[] {
   return ["--import", `data:text/javascript,${encodeURIComponent(program)}`];
 }
 
-/** Rota as it is installed without `pg`. */
+/** An installation of Rota without `pg`. */
 function withoutDriver(): { readonly directory: string; readonly main: string } {
   const directory = stateDirectory();
   cpSync(join(ROOT, "lib"), join(directory, "lib"), { recursive: true });
@@ -35,7 +35,7 @@ function withoutDriver(): { readonly directory: string; readonly main: string } 
 }
 
 describe("rota run on a database", () => {
-  it("shares the fleet with another: each slot has one job, and each node is listed", async () => {
+  it("shares the fleet with a second run: each slot has one job, and both nodes are listed", async () => {
     const scene = await DatabaseScene.made();
     scene.write(fleetText({ a: { interval: "1s" }, b: { interval: "1s" } }));
     const nodes = ["one", "two"].map(
@@ -60,7 +60,7 @@ describe("rota run on a database", () => {
     expect(scene.json).toEqual([]);
   });
 
-  it("says where the state is, without the password, and makes the tables that it needs", async () => {
+  it("prints the address without its password, and creates the tables", async () => {
     const scene = new DatabaseScene();
     scene.write(fleetText({ a: {} }));
     const url = new URL(scene.url);
@@ -68,14 +68,14 @@ describe("rota run on a database", () => {
     const node = new RotaProcess(["--database-url", url.href, "--database-schema", scene.schema], scene.cwd);
     await node.heard("completed");
     expect(node.err).toBe(
-      `Running 1 agent with 1 schedule from rota.yaml, state in ${scene.place}. Ctrl-C stops.\n`,
+      `Running 1 agent with 1 schedule from rota.yaml, state in ${scene.location}. Ctrl-C stops.\n`,
     );
     node.signal("SIGINT");
     expect(await node.end()).toBe(0);
     expect(node.out + node.err).not.toContain(url.password);
   });
 
-  it("runs at the right times on a machine whose clock is wrong, and tells them", async () => {
+  it("runs and prints the database's times on a machine with a wrong clock", async () => {
     const scene = await DatabaseScene.made();
     scene.write(fleetText({ a: { interval: "1s" } }));
     const node = new RotaProcess(["--json", ...scene.where], scene.cwd, skewed(YEAR_MS));
@@ -92,7 +92,7 @@ describe("rota run on a database", () => {
     expect(Math.abs(Date.parse(time) - Date.now())).toBeLessThan(3_600_000);
   });
 
-  it("does not start where the database cannot be reached", async () => {
+  it("does not start when the database cannot be reached", async () => {
     const scene = new DatabaseScene();
     scene.write(fleetText({ a: {} }));
     const args = ["run", "--database-url", "postgres://a:s3cr3t@127.0.0.1:1/b"];
@@ -104,17 +104,17 @@ describe("rota run on a database", () => {
   });
 });
 
-describe("the command on a database, in a process of its own", () => {
+describe("a command on a database, as a process", () => {
   it("ends by itself", async () => {
     const scene = await DatabaseScene.made();
     const { exitCode, err } = await rota(["list", ...scene.where], scene.cwd);
     expect({ exitCode, err }).toEqual({
       exitCode: 0,
-      err: `4 schedules. No scheduler runs on ${scene.place}.\n`,
+      err: `4 schedules. No scheduler runs on ${scene.location}.\n`,
     });
   });
 
-  it("does not wait for ever for a server that does not answer", async () => {
+  it("gives up on a server that does not reply", async () => {
     const server = createServer(() => {}).listen(0, "127.0.0.1");
     await once(server, "listening");
     onTestFinished(() => void server.close());
@@ -141,11 +141,11 @@ describe("the command on a database, in a process of its own", () => {
       const awayMs = Date.parse(paused_until ?? "") - before;
       expect(Math.round(awayMs / 600_000)).toBe(12);
       const doctor = await rota(["doctor", ...scene.where], scene.cwd, { nodeArgs });
-      expect(doctor.out).toMatch(/database clock .*: this machine's is \S+ (ahead of|behind) it/);
+      expect(doctor.out).toMatch(/database clock .*: this machine's clock is \S+ (ahead of|behind) it/);
     },
   );
 
-  it("says how to install the driver, where that is missing", async () => {
+  it("prints how to install a missing driver", async () => {
     const { directory, main } = withoutDriver();
     const args = ["list", "--database-url", "postgres://a:s3cr3t@db/b"];
     expect(await rota(args, directory, { main })).toEqual({
@@ -155,7 +155,7 @@ describe("the command on a database, in a process of its own", () => {
     });
   });
 
-  it("is not well without the driver", async () => {
+  it("fails rota doctor without the driver", async () => {
     const { directory, main } = withoutDriver();
     const { exitCode, out } = await rota(["doctor", "--database-url", "postgres://a@db/b"], directory, {
       main,

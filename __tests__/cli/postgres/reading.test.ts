@@ -1,4 +1,4 @@
-/** What is in a database, as the commands show it. */
+/** Commands that read a database. */
 import { describe, expect, it } from "vitest";
 import type { ExitCode } from "../../../src/cli/exit-codes.js";
 import { until } from "../../state/child.js";
@@ -7,14 +7,14 @@ import { DatabaseScene } from "./database-scene.js";
 
 const DONE = { status: "completed", duration_ms: 3_000, summary: "all read" } as const;
 
-describe("on a database", () => {
+describe("commands on a database", () => {
   it("list shows every schedule with its state, and that no scheduler runs there", async () => {
     const scene = await DatabaseScene.made();
     await scene.state("reports/hourly", { next_run_at: "2026-03-01T12:30:00.000Z", last_run_at: NOW });
     expect(await scene.run("list")).toBe(0);
     expect(scene.out).toMatch(/30m .*reports\/hourly/);
     expect(scene.out).toContain("inbox/hook");
-    expect(scene.err).toBe(`4 schedules. No scheduler runs on ${scene.place}.\n`);
+    expect(scene.err).toBe(`4 schedules. No scheduler runs on ${scene.location}.\n`);
   });
 
   it("list needs no configuration", async () => {
@@ -35,7 +35,7 @@ describe("on a database", () => {
     expect(scene.err).toBe("4 schedules. 2 schedulers: one, two.\n");
   });
 
-  it("list says what is due that no scheduler knows which runs, and describe too", async () => {
+  it("list and describe mark a due schedule that no running scheduler knows", async () => {
     const scene = await DatabaseScene.made();
     const due = { next_run_at: "2026-03-01T11:00:00.000Z", next_run_source: "baseline-interval" } as const;
     await scene.state("reports/hourly", due);
@@ -46,7 +46,7 @@ describe("on a database", () => {
     await scene.silence();
     await node.open();
     await node.define({ schedules: [{ agent: "reports", schedule: "nightly" }] });
-    const nobody = "due, but no scheduler that runs knows it";
+    const nobody = "due, but no running scheduler has it in its configuration";
     expect(await scene.run("list", "reports", "--json")).toBe(0);
     const rows = scene.json as { schedule: string; why: string }[];
     const why = (name: string): string | undefined => rows.find(({ schedule }) => schedule === name)?.why;
@@ -76,7 +76,7 @@ describe("on a database", () => {
     expect(scene.out).toContain("12:30:00");
   });
 
-  it("jobs lists them, newest first", async () => {
+  it("jobs lists jobs, newest first", async () => {
     const scene = await DatabaseScene.made();
     const old = await scene.job({ started_at: "2026-03-01T10:00:00Z" }, DONE);
     const young = await scene.job({ started_at: "2026-03-01T11:00:00Z" }, DONE);
@@ -84,14 +84,14 @@ describe("on a database", () => {
     expect(scene.lines).toEqual([young, old]);
   });
 
-  it("jobs does not know an agent that nobody has", async () => {
+  it("jobs exits with 3 for an unknown agent", async () => {
     const scene = await DatabaseScene.made();
     await scene.state("billing/x", { last_error: "no" });
     expect(await scene.run("jobs", "--agent", "biling")).toBe(3);
     expect(scene.err).toContain('Did you mean "billing"?');
   });
 
-  it("logs prints a job's output as it is", async () => {
+  it("logs prints a job's output unchanged", async () => {
     const scene = await DatabaseScene.made();
     const id = await scene.job({}, DONE, "one\n\u001b[31mtwö");
     expect(await scene.run("logs", id.slice(-6))).toBe(0);
@@ -113,7 +113,7 @@ async function passing(scene: DatabaseScene, running: Promise<ExitCode>): Promis
 }
 
 describe("rota logs -f on a database", () => {
-  it("goes on until the job has ended, also within a character", async () => {
+  it("follows the output until the job has ended, also when a read ends within a character", async () => {
     const scene = await DatabaseScene.made();
     const node = scene.store();
     await node.open();
@@ -134,11 +134,11 @@ describe("rota logs -f on a database", () => {
     ]);
   });
 
-  it("ends where no node is left that could end the job", async () => {
+  it("ends when no live node could end the job", async () => {
     const scene = await DatabaseScene.made();
     const id = await scene.job({}, undefined, "so far\n");
     expect(await scene.run("logs", id, "-f")).toBe(1);
     expect(scene.out).toBe("so far\n");
-    expect(scene.err).toContain("it will not end");
+    expect(scene.err).toContain("will never end");
   });
 });

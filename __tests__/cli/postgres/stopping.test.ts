@@ -1,4 +1,4 @@
-/** `rota run` that is stopped while its database is away, or while others use it. */
+/** Stopping `rota run` while its database is unreachable, or while other processes use it. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -19,7 +19,7 @@ interface Stage {
   readonly letEnd: () => void;
 }
 
-/** A run whose job goes on until it is let or told to end. */
+/** A run whose job continues until the test releases it or it is cancelled. */
 async function busy(...args: string[]): Promise<Stage> {
   const scene = RunScene.with();
   const schema = newSchema();
@@ -35,19 +35,19 @@ async function busy(...args: string[]): Promise<Stage> {
   return { scene, line, store, schema, letEnd: () => writeFileSync(join(scene.cwd, "go"), "") };
 }
 
-describe("rota run that is stopped while its database is away", () => {
-  it("exits with 1 when a job was told to end because its claim could not be kept", async () => {
+describe("rota run, stopped while its database is unreachable,", () => {
+  it("exits with 1 when a job was cancelled because its lease expired", async () => {
     const { scene, line, store } = await busy("--stop-timeout", "10m");
     await line.cut();
     scene.host.signal("SIGTERM");
-    await scene.seen("Told 1 job(s) to end");
+    await scene.seen("Stopping 1 job(s)");
     await line.mend();
     await scene.goOnUntil(() => scene.exitCode !== undefined);
     expect(await store.jobs.list()).toMatchObject([{ status: "interrupted" }]);
     expect(scene.exitCode).toBe(1);
   });
 
-  it("exits with 1 when the end of a job could not be recorded, and says what it waits for", async () => {
+  it("exits with 1 when a job's end cannot be recorded, and prints what it waits for", async () => {
     const { scene, line, letEnd } = await busy("--stop-timeout", "10m");
     await line.cut();
     letEnd();
@@ -58,7 +58,7 @@ describe("rota run that is stopped while its database is away", () => {
     expect(await scene.end()).toBe(1);
   });
 
-  it("exits with 0 when the end of its job was recorded after all", async () => {
+  it("exits with 0 when the job's end is recorded in time", async () => {
     const { scene, line, letEnd } = await busy("--stop-timeout", "10m");
     await line.cut();
     letEnd();
@@ -70,19 +70,19 @@ describe("rota run that is stopped while its database is away", () => {
   });
 });
 
-describe("rota run that is left at once", () => {
-  it("says when its job is recorded as interrupted, and by whom", async () => {
+describe("rota run on a database, at a second signal,", () => {
+  it("prints when a running scheduler records its job as interrupted", async () => {
     const { scene } = await busy();
     scene.host.signal("SIGINT");
     scene.host.signal("SIGINT");
     expect(scene.err).toContain(
-      "Left at once: 1 job told to end. When its lease has ended, it is recorded as interrupted by whoever runs then.",
+      "Exiting immediately: cancelled 1 job. A running scheduler records it as interrupted when its lease expires.",
     );
   });
 });
 
-describe("rota run that waits for its job to end", () => {
-  it("obeys rota cancel meanwhile", async () => {
+describe("rota run on a database, while a stop waits for a job,", () => {
+  it("lets rota cancel cancel the job", async () => {
     const { scene, store, schema } = await busy("--stop-timeout", "10m");
     scene.host.signal("SIGINT");
     const other = new Terminal();
@@ -96,7 +96,7 @@ describe("rota run that waits for its job to end", () => {
       await setTimeout(2);
     }
     expect(await asking).toBe(0);
-    expect(other.err).toBe(`Told ${job?.id} to end.\n`);
+    expect(other.err).toBe(`Cancelling ${job?.id}.\n`);
     expect(await store.jobs.list()).toMatchObject([{ status: "cancelled" }]);
   });
 });

@@ -1,4 +1,4 @@
-/** A terminal of somebody who has only the rights in the database that a test gives. */
+/** A terminal for a database user with only the rights that the test grants. */
 import { inject, onTestFinished } from "vitest";
 import type { ExitCode } from "../../../src/cli/exit-codes.js";
 import { randomToken } from "../../../src/random.js";
@@ -6,14 +6,14 @@ import { blocksOf } from "../../package/pages.js";
 import { sharedPool } from "../../state/postgres/schema.js";
 import { DatabaseScene } from "./database-scene.js";
 
-/** What the documentation says to give to a scheduler, a statement each, with ":user" and ":schema" for whom and where. */
+/** The documented grants for a scheduler, one statement each, with placeholders ":user" and ":schema". */
 export const GRANTS: readonly string[] = blocksOf("docs/several-machines.md", "sql")
   .flatMap(({ text }) => text.split(";\n"))
   .filter((statement) => statement !== "")
   .map((statement) => statement.replace(/\brota\b/, ":schema").replace(/\bscheduler\b/, ":user"));
 
 export class UserScene extends DatabaseScene {
-  /** Somebody with no rights at all. */
+  /** A user without any rights. */
   readonly user: string = `user_${randomToken()}`;
 
   override get where(): string[] {
@@ -27,7 +27,7 @@ export class UserScene extends DatabaseScene {
     await sharedPool().query(text);
   }
 
-  /** `given`: statements that give or take rights, with ":user" and ":schema" for whose and where. */
+  /** `given`: grant and revoke statements, with placeholders ":user" and ":schema". */
   static async with(scene: UserScene, ...given: string[]): Promise<UserScene> {
     const { user, schema } = scene;
     await scene.sql(`create role ${user} login password 's3cr3t'`);

@@ -1,15 +1,15 @@
-/** The process around a run, for a test: it sends the signals, sets the size, and hears of the end. */
+/** The process around a run, for a test: sends signals, sets the terminal's size, and records the exit. */
 import type { RunHost, RunSignal } from "../../../src/cli/run/host.js";
 
 export class FakeHost implements RunHost {
-  /** What the process was ended with, before its time. */
+  /** The exit code of an immediate exit. */
   exitCode: number | undefined = undefined;
   height = 24;
   readonly #signalled = new Set<(signal: RunSignal) => void>();
   readonly #resized = new Set<() => void>();
   readonly #exiting = new Set<() => void>();
 
-  /** How many listen to anything. */
+  /** The number of listeners. */
   get listeners(): number {
     return this.#signalled.size + this.#resized.size + this.#exiting.size;
   }

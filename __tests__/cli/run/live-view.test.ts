@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { FleetModel } from "../../../src/cli/run/run-model.js";
+import { RunModel } from "../../../src/cli/run/run-model.js";
 import { LiveView } from "../../../src/cli/run/live-view.js";
 import { SPIN_MS } from "../../../src/cli/run/view.js";
 import type { FleetSchedule } from "../../../src/cli/fleet/fleet.js";
 import { Output } from "../../../src/cli/output.js";
 import { type Clock, FakeClock, type JobRecord } from "../../../src/index.js";
 import { FakeHost } from "./fake-host.js";
-import { JOB, NOON, scheduled } from "./fleet-view.js";
+import { JOB, NOON, scheduled } from "./run-view.js";
 import { VirtualScreen } from "./virtual-screen.js";
 
 interface Stage {
@@ -20,11 +20,11 @@ interface Stage {
   readonly endJob: (parts?: Partial<JobRecord>) => void;
   /** How long a frame takes to be written. */
   readonly writing: { ms: number };
-  /** What the store says from now on. */
+  /** What the store returns from now on. */
   readonly store: { schedules: readonly FleetSchedule[]; isBroken: boolean; readMs: number; reads: number };
 }
 
-async function stage(isTalkSeen = true): Promise<Stage> {
+async function stage(areMessagesOnTerminal = true): Promise<Stage> {
   const clock = new FakeClock(NOON);
   // Time that goes by while something is written.
   const writing = { ms: 0, spentMs: 0 };
@@ -54,7 +54,7 @@ async function stage(isTalkSeen = true): Promise<Stage> {
     clock,
     signal: new AbortController().signal,
   };
-  const model = new FleetModel(clock, ".rota");
+  const model = new RunModel(clock, ".rota");
   const store = {
     schedules: [scheduled("a/x")] as readonly FleetSchedule[],
     isBroken: false,
@@ -68,7 +68,7 @@ async function stage(isTalkSeen = true): Promise<Stage> {
     definitionOf: () => undefined,
     host,
     stdout,
-    isTalkSeen,
+    areMessagesOnTerminal,
     model,
     readSchedules: async () => {
       store.reads++;
@@ -86,9 +86,9 @@ async function stage(isTalkSeen = true): Promise<Stage> {
     source: null,
     attempt: 1,
   } as JobRecord;
-  const tell = (news: Parameters<LiveView["tell"]>[0]): void => {
-    model.note(news);
-    view.tell(news);
+  const report = (notice: Parameters<LiveView["report"]>[0]): void => {
+    model.apply(notice);
+    view.report(notice);
   };
   return {
     view,
@@ -98,41 +98,41 @@ async function stage(isTalkSeen = true): Promise<Stage> {
     talked,
     store,
     writing,
-    start: () => tell({ event: "scheduler:started", details: { startedAt: NOON } }),
-    startJob: () => tell({ event: "job:started", details: { job } }),
+    start: () => report({ event: "scheduler:started", details: { startedAt: NOON } }),
+    startJob: () => report({ event: "job:started", details: { job } }),
     endJob: (parts = {}) =>
-      tell({
+      report({
         event: "job:finished",
         details: { job: { ...job, status: "completed", duration_ms: 20, ...parts } },
       }),
   };
 }
 
-async function started(isTalkSeen = true): Promise<Stage> {
-  const scene = await stage(isTalkSeen);
+async function started(areMessagesOnTerminal = true): Promise<Stage> {
+  const scene = await stage(areMessagesOnTerminal);
   scene.start();
   await scene.clock.advance(0);
   return scene;
 }
 
 describe("a live view", () => {
-  it("shows nothing before the scheduler runs, but what was said by then", async () => {
+  it("shows only messages before the scheduler runs", async () => {
     const { view, clock, screen } = await stage();
-    view.say("the state was damaged", "trouble");
+    view.message("the state was damaged", "warning");
     await clock.advance("1m");
     expect(screen.lines).toEqual([""]);
     await view.close();
     expect(screen.lines).toEqual(["the state was damaged"]);
   });
 
-  it("is drawn once a second while nothing runs", async () => {
+  it("is drawn once a second while no job runs", async () => {
     const { clock, screen } = await started();
     const before = screen.frames;
     await clock.advance("10s");
     expect(screen.frames - before).toBe(10);
   });
 
-  it("is drawn eight times a second while something runs", async () => {
+  it("is drawn eight times a second while a job runs", async () => {
     const { clock, screen, startJob } = await started();
     await clock.advance("1s");
     startJob();
@@ -142,7 +142,7 @@ describe("a live view", () => {
     expect(screen.frames - before).toBe(80);
   });
 
-  it("shows at once what starts", async () => {
+  it("shows a started job at once", async () => {
     const { clock, screen, startJob } = await started();
     await clock.advance("1s");
     await clock.advance(500);
@@ -151,7 +151,7 @@ describe("a live view", () => {
     expect(screen.lines.some((line) => line.includes("running 0s"))).toBe(true);
   });
 
-  it("is drawn no more often than that by a burst of news", async () => {
+  it("is drawn at most eight times a second in a burst of notices", async () => {
     const { clock, screen, startJob, endJob } = await started();
     const before = screen.frames;
     for (let count = 0; count < 100; count++) {
@@ -164,7 +164,7 @@ describe("a live view", () => {
     expect(screen.everything.match(/a\/x {2}completed/g)?.length).toBeGreaterThan(80);
   });
 
-  it("leaves the process its time where the store takes long to read", async () => {
+  it("reads the store less often when a read takes long", async () => {
     const { clock, store, startJob, endJob } = await started();
     store.readMs = 100;
     const before = store.reads;
@@ -177,7 +177,7 @@ describe("a live view", () => {
     expect(store.reads - before).toBeLessThanOrEqual(11);
   });
 
-  it("is drawn less often where that takes long", async () => {
+  it("is drawn less often when drawing takes long", async () => {
     const { clock, screen, writing, startJob } = await started();
     startJob();
     await clock.advance("1s");
@@ -187,14 +187,14 @@ describe("a live view", () => {
     expect(screen.frames - before).toBeLessThanOrEqual(20);
   });
 
-  it("shows what others have changed in the state, within a second", async () => {
+  it("shows changes by other processes within a second", async () => {
     const { clock, screen, store } = await started();
     store.schedules = [scheduled("a/x", { status: "disabled" })];
     await clock.advance("1s");
     expect(screen.lines.some((line) => /^a\/x +disabled/.test(line))).toBe(true);
   });
 
-  it("goes on with what it knew when the state cannot be read", async () => {
+  it("keeps the last known schedules when the state cannot be read", async () => {
     const { clock, screen, store } = await started();
     store.isBroken = true;
     await clock.advance("3s");
@@ -202,7 +202,7 @@ describe("a live view", () => {
     expect(screen.lines.at(-1)).toContain("up 3s");
   });
 
-  it("is drawn anew when the terminal is resized", async () => {
+  it("is redrawn when the terminal is resized", async () => {
     const { clock, screen, host, store } = await started();
     store.schedules = Array.from({ length: 20 }, (_, index) => scheduled(`a/${index}`));
     await clock.advance("1s");
@@ -212,10 +212,10 @@ describe("a live view", () => {
     expect(screen.lines.some((line) => line.startsWith("… and 17 more"))).toBe(true);
   });
 
-  it("does not let jobs scroll by that found nothing to do", async () => {
+  it("prints no line for a job that found no work", async () => {
     const { view, clock, screen, startJob, endJob } = await started();
     startJob();
-    view.tell({ event: "schedule:skipped", details: { agent: "a", schedule: "x", reason: "no_work" } });
+    view.report({ event: "schedule:skipped", details: { agent: "a", schedule: "x", reason: "no_work" } });
     endJob();
     await clock.advance("1s");
     expect(screen.everything).not.toContain("a/x  completed");
@@ -225,29 +225,29 @@ describe("a live view", () => {
     expect(screen.everything).toContain("a/x  completed");
   });
 
-  it("leaves talk to stderr where that is not the terminal", async () => {
+  it("writes messages to stderr when stderr is not the terminal", async () => {
     const { view, clock, screen, talked } = await started(false);
-    view.say("Reloaded", "news");
+    view.message("Reloaded", "info");
     await clock.advance("1s");
     expect(talked).toEqual(["Reloaded\n"]);
     expect(screen.everything).not.toContain("Reloaded");
   });
 
-  it("shows talk as lines that the terminal does not obey, with their indentation", async () => {
+  it("prints messages without control characters, and keeps their indentation", async () => {
     const { view, clock, screen } = await started();
-    view.say("a problem\n  3 | timezon\u001b[2J: UTC\n    | ^^^^^^^", "trouble");
+    view.message("a problem\n  3 | timezon\u001b[2J: UTC\n    | ^^^^^^^", "warning");
     await clock.advance("1s");
     expect(screen.lines.slice(0, 3)).toEqual(["a problem", "  3 | timezon\ufffd[2J: UTC", "    | ^^^^^^^"]);
   });
 
-  it("gives the cursor back at the process's last moment", async () => {
+  it("restores the cursor when the process exits", async () => {
     const { host, screen } = await started();
     expect(screen.isCursorShown).toBe(false);
     host.exit(1);
     expect(screen.isCursorShown).toBe(true);
   });
 
-  it("draws nothing when it is closed while it reads the store", async () => {
+  it("draws nothing when it is closed during a read of the store", async () => {
     const { view, clock, screen, store } = await started();
     store.readMs = 100;
     store.schedules = [scheduled("a/y")];
@@ -259,7 +259,7 @@ describe("a live view", () => {
     expect(screen.isCursorShown).toBe(true);
   });
 
-  it("draws nothing after it was closed, and may be closed twice", async () => {
+  it("draws nothing after close, and may be closed twice", async () => {
     const { view, clock, screen, host, startJob } = await started();
     await view.close();
     await view.close();

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { newsJson } from "../../../src/cli/run/notice-json.js";
+import { noticeJson } from "../../../src/cli/run/notice-json.js";
 import { ConfigError } from "../../../src/scheduler/definition/errors.js";
 import { StateLockedError } from "../../../src/state/errors.js";
-import { NOON } from "./fleet-view.js";
+import { NOON } from "./run-view.js";
 
 const KEY = { agent: "a", schedule: "x" };
 const time = NOON.toISOString();
 
-describe("an event as JSON", () => {
-  it("has a missed slot with how late it was found", () => {
+describe("a notice as JSON", () => {
+  it("has a missed slot with its lateness", () => {
     const details = { ...KEY, slot: NOON, lateMs: 90_000, graceMs: 1_000 };
-    expect(newsJson({ event: "schedule:missed", details }, NOON)).toEqual({
+    expect(noticeJson({ event: "schedule:missed", details }, NOON)).toEqual({
       time,
       event: "schedule:missed",
       ...KEY,
@@ -20,25 +20,25 @@ describe("an event as JSON", () => {
     });
   });
 
-  it("has null for a plan that there is none of", () => {
+  it("has null for a missing plan", () => {
     const details = { ...KEY, nextRunAt: undefined, source: undefined };
-    expect(newsJson({ event: "schedule:planned", details }, NOON)).toMatchObject({
+    expect(noticeJson({ event: "schedule:planned", details }, NOON)).toMatchObject({
       next_run_at: null,
       source: null,
     });
   });
 
-  it("has null for a slot that there is none of", () => {
+  it("has null for a missing slot", () => {
     const details = { ...KEY, reason: "disabled" as const };
-    expect(newsJson({ event: "schedule:skipped", details }, NOON)).toMatchObject({
+    expect(noticeJson({ event: "schedule:skipped", details }, NOON)).toMatchObject({
       reason: "disabled",
       slot: null,
     });
   });
 
-  it("has an error's sentence and code, and null for what it is not about", () => {
+  it("has an error's message and code, and null for a missing agent and schedule", () => {
     const error = new StateLockedError("It is taken", "/x", undefined);
-    expect(newsJson({ event: "scheduler:error", details: { error } }, NOON)).toEqual({
+    expect(noticeJson({ event: "scheduler:error", details: { error } }, NOON)).toEqual({
       time,
       event: "scheduler:error",
       agent: null,
@@ -48,23 +48,23 @@ describe("an event as JSON", () => {
     });
   });
 
-  it("has null for the code of an error that has none", () => {
+  it("has null for the code of an error without one", () => {
     expect(
-      newsJson({ event: "scheduler:error", details: { ...KEY, error: new Error("no") } }, NOON),
+      noticeJson({ event: "scheduler:error", details: { ...KEY, error: new Error("no") } }, NOON),
     ).toMatchObject({
       ...KEY,
       code: null,
     });
   });
 
-  it("has what is different in a configuration, by names", () => {
+  it("has the changes of a configuration by name", () => {
     const none = { added: [], removed: [], changed: [] };
     const details = {
       agents: { ...none, changed: ["a"] },
       schedules: { ...none, added: [KEY] },
       options: ["timezone" as const],
     };
-    expect(newsJson({ event: "config:reloaded", details }, NOON)).toEqual({
+    expect(noticeJson({ event: "config:reloaded", details }, NOON)).toEqual({
       time,
       event: "config:reloaded",
       agents: { added: [], removed: [], changed: ["a"] },
@@ -73,9 +73,9 @@ describe("an event as JSON", () => {
     });
   });
 
-  it("has the problems of a configuration that was refused", () => {
+  it("has the problems of a refused configuration", () => {
     const error = new ConfigError([]);
-    expect(newsJson({ event: "config:refused", details: { error } }, NOON)).toEqual({
+    expect(noticeJson({ event: "config:refused", details: { error } }, NOON)).toEqual({
       time,
       event: "config:refused",
       problems: [],

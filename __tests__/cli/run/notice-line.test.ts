@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { newsLine } from "../../../src/cli/run/notice-line.js";
-import type { News } from "../../../src/cli/run/notice.js";
+import { noticeLine } from "../../../src/cli/run/notice-line.js";
+import type { Notice } from "../../../src/cli/run/notice.js";
 import type { JobRecord } from "../../../src/index.js";
-import { every } from "../../scheduler/fleet.js";
-import { JOB, NOON } from "./fleet-view.js";
+import { every } from "../../scheduler/scene.js";
+import { JOB, NOON } from "./run-view.js";
 
 const RECORD: JobRecord = {
   id: JOB,
@@ -25,8 +25,8 @@ const RECORD: JobRecord = {
   response_body: null,
 };
 
-const lineOf = (news: News, isIdleRun = false): string | undefined => {
-  const line = newsLine(news, { definitionOf: () => every("5m"), isIdleRun });
+const lineOf = (notice: Notice, isIdleRun = false): string | undefined => {
+  const line = noticeLine(notice, { definitionOf: () => every("5m"), isIdleRun });
   return line && `${line.subject} ${line.what} ${line.more}`;
 };
 const started = (job: Partial<JobRecord>): string | undefined =>
@@ -34,50 +34,50 @@ const started = (job: Partial<JobRecord>): string | undefined =>
 const finished = (job: Partial<JobRecord>, isIdleRun = false): string | undefined =>
   lineOf({ event: "job:finished", details: { job: { ...RECORD, ...job } } }, isIdleRun);
 
-describe("the line of a job that has started", () => {
+describe("the line of a started job", () => {
   it.each([
     [{ source: "baseline-interval" }, "every 5m"],
     [{ source: "baseline-interval", attempt: 3 }, "every 5m, slower after 2 failures"],
     [{ source: "first-run" }, "first run"],
-    [{ source: "catch-up" }, "makes up for a run that was missed"],
-    [{ source: "manual" }, "asked for by hand"],
-    [{ source: "ai-interval" }, "a hint asked for another interval"],
-    [{ source: "ai-oneshot" }, "a hint asked for an extra run"],
-  ] as const)("says why: %j", (job, why) => {
+    [{ source: "catch-up" }, "catch-up for a missed run"],
+    [{ source: "manual" }, "triggered manually"],
+    [{ source: "ai-interval" }, "hint, changed interval"],
+    [{ source: "ai-oneshot" }, "hint, one extra run"],
+  ] as const)("shows the reason: %j", (job, why) => {
     expect(started(job)).toBe(`a/x started ${JOB}: ${why}`);
   });
 });
 
-describe("the line of a job that has ended", () => {
+describe("the line of an ended job", () => {
   it.each([
     [{ status: "completed", duration_ms: 1_500, summary: "3 sent" }, `completed ${JOB} after 1s: 3 sent`],
     [{ status: "completed", duration_ms: 20 }, `completed ${JOB} after 20ms`],
     [{ status: "failed", duration_ms: 20, error: "no" }, `failed ${JOB} after 20ms: no`],
     [{ status: "failed", summary: "its last line" }, `failed ${JOB}: its last line`],
     [{ status: "timeout", duration_ms: 60_000, error: "too slow" }, `timeout ${JOB} after 1m: too slow`],
-  ] as const)("says how, and what came of it: %j", (job, shown) => {
+  ] as const)("shows its status and its result: %j", (job, shown) => {
     expect(finished(job)).toBe(`a/x ${shown}`);
   });
 
-  it("says that there was no work", () => {
+  it("shows that the job found no work", () => {
     expect(finished({ status: "completed", duration_ms: 20 }, true)).toBe(
-      `a/x completed ${JOB} after 20ms: there was no work`,
+      `a/x completed ${JOB} after 20ms: found no work`,
     );
   });
 
-  it("is one line that a terminal does not obey", () => {
+  it("has no control characters", () => {
     expect(finished({ status: "failed", error: "one\ntwo \u001b[2J" })).toBe(
       `a/x failed ${JOB}: one two \ufffd[2J`,
     );
   });
 });
 
-describe("the line of a slot that does not run", () => {
+describe("the line of a skipped slot", () => {
   it.each([
     ["at_capacity", "waits for capacity"],
-    ["already_running", "passed while the one before was still running"],
-    ["paused", "is dropped by a pause"],
-  ] as const)("says what keeps it: %s", (reason, words) => {
+    ["already_running", "came due while the previous job was still running"],
+    ["paused", "was dropped because the schedule is paused"],
+  ] as const)("shows the reason: %s", (reason, words) => {
     const details = { agent: "a", schedule: "x", reason, slot: NOON };
     expect(lineOf({ event: "schedule:skipped", details })).toMatch(
       new RegExp(`^a/x skipped the run of 2026-\\S+ ${words}$`),
@@ -85,7 +85,7 @@ describe("the line of a slot that does not run", () => {
   });
 
   it.each(["disabled", "unsupported_type", "no_work", "not_due"] as const)(
-    "is none where that is no news: %s",
+    "does not exist for the reason %s",
     (reason) => {
       expect(
         lineOf({ event: "schedule:skipped", details: { agent: "a", schedule: "x", reason } }),
@@ -94,8 +94,8 @@ describe("the line of a slot that does not run", () => {
   );
 });
 
-describe("what the log tells", () => {
-  it("has no line of its own", () => {
+describe("a notice that the scheduler logs", () => {
+  it("has no line", () => {
     const missed = { agent: "a", schedule: "x", slot: NOON, lateMs: 1, graceMs: 1 };
     expect(lineOf({ event: "schedule:missed", details: missed })).toBeUndefined();
     expect(lineOf({ event: "scheduler:error", details: { error: new Error("no") } })).toBeUndefined();

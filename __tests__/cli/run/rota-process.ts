@@ -1,4 +1,4 @@
-/** `rota run` in a process of its own, without a terminal. It runs the build, and is gone at the end of the test. */
+/** The built `rota run` as a process without a terminal. Ended with the test. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
@@ -14,7 +14,7 @@ export class RotaProcess {
   #out = "";
   #err = "";
 
-  /** `nodeArgs`: what Node itself is told. */
+  /** `nodeArgs`: arguments for Node itself. */
   constructor(args: readonly string[], cwd: string, nodeArgs: readonly string[] = []) {
     this.#process = spawn(process.execPath, [...nodeArgs, MAIN, "run", ...args], {
       cwd,
@@ -50,7 +50,7 @@ export class RotaProcess {
     this.#process.stdout.destroy();
   }
 
-  /** Resolves when it has said this; rejects when it has ended without it. */
+  /** Resolves when the process prints this; rejects when it ends without it. */
   async heard(text: string): Promise<void> {
     const isHeard = (): boolean => `${this.#out}${this.#err}`.includes(text);
     const { exitCode } = this.#process;

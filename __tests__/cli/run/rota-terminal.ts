@@ -1,4 +1,4 @@
-/** `rota run` on a pseudo-terminal, with a screen that shows what a person sees. It is gone at the end of the test. */
+/** `rota run` on a pseudo-terminal with a virtual screen. Ended with the test. */
 import { type IPty, spawn } from "@lydell/node-pty";
 import { onTestFinished } from "vitest";
 import { until } from "../../state/child.js";
@@ -11,7 +11,7 @@ export interface RotaTerminalOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Its types do not say that it can be closed. */
+/** node-pty's types lack this method. */
 interface ClosablePty extends IPty {
   destroy(): void;
 }

@@ -1,4 +1,4 @@
-/** `rota run` as a shell runs it: real signals, real time, and what it leaves behind. */
+/** `rota run` as a process: real signals, real time, and the state that it leaves. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -12,7 +12,7 @@ const HELLO = "console.log('hello')";
 /** Runs until there is a file named "go". */
 const WAITING = `${ENDLESS} setInterval(() => { if (require("fs").existsSync("go")) process.exit(0); }, 5);`;
 
-interface Place {
+interface ProcessScene {
   readonly cwd: string;
   readonly file: string;
   readonly write: (text: string) => void;
@@ -21,7 +21,7 @@ interface Place {
   readonly jobs: () => Promise<readonly JobRecord[]>;
 }
 
-function place(text: string): Place {
+function processScene(text: string): ProcessScene {
   const cwd = stateDirectory();
   const file = join(cwd, "rota.yaml");
   const write = (next: string): void => writeFileSync(file, next);
@@ -44,9 +44,9 @@ function isLogged(directory: string): boolean {
   return files.some((file) => file.endsWith(".jsonl") && readFileSync(join(directory, file)).length > 0);
 }
 
-describe("rota run in a process of its own", () => {
+describe("rota run as a process", () => {
   it("starts a job of its configuration, and ends by itself after SIGTERM", async () => {
-    const { run, jobs } = place(fleetText({ greeter: { script: HELLO } }));
+    const { run, jobs } = processScene(fleetText({ greeter: { script: HELLO } }));
     const rota = run();
     await rota.heard("completed");
     rota.signal("SIGTERM");
@@ -55,8 +55,8 @@ describe("rota run in a process of its own", () => {
     expect(await jobs()).toMatchObject([{ status: "completed", summary: "hello" }]);
   });
 
-  it("waits for a job after SIGTERM, and its record is final", async () => {
-    const { run, jobs, go } = place(fleetText({ slow: { script: WAITING } }));
+  it("waits for a job after SIGTERM, and records its end", async () => {
+    const { run, jobs, go } = processScene(fleetText({ slow: { script: WAITING } }));
     const rota = run();
     await rota.heard("started");
     await rota.heard("Running");
@@ -67,8 +67,8 @@ describe("rota run in a process of its own", () => {
     expect(await jobs()).toMatchObject([{ status: "completed", exit_code: 0 }]);
   });
 
-  it("tells a job to end that is slower than the stop timeout, and still records it", async () => {
-    const { run, jobs } = place(fleetText({ slow: { script: ENDLESS } }));
+  it("cancels a job that is slower than the stop timeout, and records it", async () => {
+    const { run, jobs } = processScene(fleetText({ slow: { script: ENDLESS } }));
     const rota = run("--stop-timeout", "0s");
     await rota.heard("started");
     await rota.heard("Running");
@@ -80,13 +80,13 @@ describe("rota run in a process of its own", () => {
   it.each([
     ["SIGINT", 130],
     ["SIGTERM", 143],
-  ] as const)("leaves at once at a second %s, and its job is told to end", async (signal, exitCode) => {
+  ] as const)("exits immediately at a second %s, and cancels its job", async (signal, exitCode) => {
     const script = `
       const { writeFileSync } = require("fs");
       process.on("SIGTERM", () => { writeFileSync("told", ""); process.exit(0); });
       setTimeout(() => {}, 50_000);
       writeFileSync("up", "");`;
-    const { run, cwd } = place(fleetText({ slow: { script } }));
+    const { run, cwd } = processScene(fleetText({ slow: { script } }));
     const rota = run();
     await rota.heard("Running");
     await until(() => existsSync(join(cwd, "up")));
@@ -97,11 +97,11 @@ describe("rota run in a process of its own", () => {
     await until(() => existsSync(join(cwd, "told")));
   });
 
-  it("that left at once leaves a state that the next one goes on with", async () => {
-    const { cwd, run, jobs, go } = place(fleetText({ slow: { script: WAITING } }));
+  it("leaves a state after an immediate exit from which the next run continues", async () => {
+    const { cwd, run, jobs, go } = processScene(fleetText({ slow: { script: WAITING } }));
     const first = run();
     await first.heard("Running");
-    // A start need not be in the log when it is told.
+    // The start of a job may be printed before the log has it.
     await until(() => isLogged(join(cwd, ".rota", "jobs")));
     first.signal("SIGINT");
     await first.heard("Stopping");
@@ -115,8 +115,8 @@ describe("rota run in a process of its own", () => {
     expect((await jobs()).map(({ status }) => status)).toEqual(["completed", "interrupted"]);
   });
 
-  it("reads its configuration again after SIGHUP", async () => {
-    const { run, write } = place(fleetText({ one: { script: HELLO } }));
+  it("reloads its configuration after SIGHUP", async () => {
+    const { run, write } = processScene(fleetText({ one: { script: HELLO } }));
     const rota = run("--no-watch");
     await rota.heard("Running");
     write(fleetText({ one: { script: HELLO }, two: { script: HELLO } }));
@@ -125,8 +125,8 @@ describe("rota run in a process of its own", () => {
     expect(rota.err).toContain("Reloaded rota.yaml: added agent two.\n");
   });
 
-  it("reads its configuration again when its file changes", async () => {
-    const { run, write } = place(fleetText({ one: { script: HELLO } }));
+  it("reloads its configuration when the file changes", async () => {
+    const { run, write } = processScene(fleetText({ one: { script: HELLO } }));
     const rota = run();
     await rota.heard("Running");
     write(fleetText({ two: { script: HELLO } }));
@@ -134,8 +134,8 @@ describe("rota run in a process of its own", () => {
     expect(rota.err).toContain("Reloaded rota.yaml: added agent two; removed agent one.\n");
   });
 
-  it("goes on with the last good configuration when its file becomes bad", async () => {
-    const { run, write, file } = place(fleetText({ one: { script: HELLO, interval: "1s" } }));
+  it("keeps the last valid configuration when the file becomes invalid", async () => {
+    const { run, write, file } = processScene(fleetText({ one: { script: HELLO, interval: "1s" } }));
     const rota = run();
     await rota.heard("Running");
     write(`${readFileSync(file, "utf8")}timezon: UTC\n`);
@@ -145,8 +145,8 @@ describe("rota run in a process of its own", () => {
     expect(rota.err).toContain('Unknown key "timezon": did you mean "timezone"?');
   });
 
-  it("prints JSON that parses, a line for each event", async () => {
-    const { run } = place(fleetText({ greeter: { script: HELLO } }));
+  it("prints valid JSON, a line for each notice", async () => {
+    const { run } = processScene(fleetText({ greeter: { script: HELLO } }));
     const rota = run("--json");
     await rota.heard("job:finished");
     rota.signal("SIGTERM");
@@ -167,8 +167,8 @@ describe("rota run in a process of its own", () => {
     );
   });
 
-  it("is refused where another runs on the same state, which goes on", async () => {
-    const { run } = place(fleetText({ one: { script: HELLO, interval: "1s" } }));
+  it("refuses to start when another run owns the state, and leaves that run alone", async () => {
+    const { run } = processScene(fleetText({ one: { script: HELLO, interval: "1s" } }));
     const first = run();
     await first.heard("completed");
     const second = run();
@@ -179,14 +179,14 @@ describe("rota run in a process of its own", () => {
     await until(() => first.out.slice(before).includes("completed"));
   });
 
-  it("exits with 2 and the problems of a bad configuration", async () => {
-    const rota = place("version: 1\nagnets: []\n").run();
+  it("exits with 2 and prints the problems of an invalid configuration", async () => {
+    const rota = processScene("version: 1\nagnets: []\n").run();
     expect(await rota.end()).toBe(2);
     expect(rota.err).toContain('did you mean "agents"?');
   });
 
-  it("stops when nobody reads its output any more", async () => {
-    const { run } = place(fleetText({ one: { script: HELLO, interval: "1s" } }));
+  it("stops when the reader of its output is gone", async () => {
+    const { run } = processScene(fleetText({ one: { script: HELLO, interval: "1s" } }));
     const rota = run();
     await rota.heard("completed");
     rota.hangUp();
@@ -194,14 +194,14 @@ describe("rota run in a process of its own", () => {
     expect(rota.err).toContain("its output was closed");
   });
 
-  it("that was taken over while it stood still ends by itself with 1, and says so", async () => {
-    const { run } = place(fleetText({ one: { script: HELLO } }));
+  it("exits with 1 when another run took over while it was stopped", async () => {
+    const { run } = processScene(fleetText({ one: { script: HELLO } }));
     const first = run();
     await first.heard("completed");
     first.signal("SIGSTOP");
     for (let isOver = false; !isOver;) {
       const second = run();
-      // Refused for as long as the first is not taken for dead.
+      // Refused until the first run counts as dead.
       isOver = await second.heard("Running").then(
         () => true,
         () => false,

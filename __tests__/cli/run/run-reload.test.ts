@@ -15,7 +15,7 @@ describe("rota run, when its configuration changes,", () => {
     return scene;
   }
 
-  it("goes by it after SIGHUP, and says what is different", async () => {
+  it("reloads it after SIGHUP, and prints the changes", async () => {
     const scene = await running("--no-watch");
     scene.write(both);
     scene.host.signal("SIGHUP");
@@ -23,48 +23,48 @@ describe("rota run, when its configuration changes,", () => {
     expect(scene.err).toMatch(/Reloaded \S*rota.yaml: added agent two\.\n/);
   });
 
-  it("says after SIGHUP when nothing is different", async () => {
+  it("prints after SIGHUP that nothing changed", async () => {
     const scene = await running("--no-watch");
     scene.host.signal("SIGHUP");
-    await scene.heard("nothing has changed");
-    expect(scene.err).toMatch(/Read \S*rota.yaml again: nothing has changed\.\n/);
+    await scene.heard("nothing changed");
+    expect(scene.err).toMatch(/Reloaded \S*rota.yaml: nothing changed\.\n/);
   });
 
-  it("goes by it without a signal", async () => {
+  it("reloads it without a signal", async () => {
     const scene = await running();
     scene.write(both);
     await scene.seen("two/work");
     expect(scene.err).toContain("added agent two");
   });
 
-  it("does not look at it with --no-watch", async () => {
+  it("does not reload it with --no-watch", async () => {
     const scene = await running("--no-watch");
     scene.write(both);
-    // Twice as long as it takes to look at a file that nobody told of.
+    // Twice the polling interval for files.
     await scene.goOnUntil(() => scene.out.split("one/work  completed").length === 4);
     expect(scene.err).not.toContain("Reloaded");
   });
 
-  it("goes on with the last good one when it is bad, and reports every problem", async () => {
+  it("keeps the last valid one when it is invalid, and prints every problem", async () => {
     const scene = await running("--no-watch");
     scene.write(`${one}timezon: UTC\nstate_dri: x\n`);
     scene.host.signal("SIGHUP");
     await scene.heard("Not reloaded");
-    expect(scene.err).toContain("Not reloaded, the configuration before goes on.");
+    expect(scene.err).toContain("Not reloaded, the previous configuration stays in use.");
     expect(scene.err).toContain('"timezon"');
     expect(scene.err).toContain('"state_dri"');
     await scene.goOnUntil(() => scene.out.split("one/work  completed").length === 3);
   });
 
-  it("says of options that they wait for the next start", async () => {
+  it("marks options that take effect at the next start", async () => {
     const scene = await running("--no-watch");
     scene.write(fleetText({ one: often }, "timezone: Asia/Tokyo\n"));
     scene.host.signal("SIGHUP");
-    await scene.heard("timezone from the next start on");
+    await scene.heard("changed timezone, in effect from the next start on");
     expect(scene.exitCode).toBeUndefined();
   });
 
-  it("takes no notice of agents that it was not told to run", async () => {
+  it("ignores agents that --agent does not name", async () => {
     const scene = await running("--no-watch", "--agent", "one");
     scene.write(both);
     scene.host.signal("SIGHUP");

@@ -25,7 +25,7 @@ export function fleetText(agents: Readonly<Record<string, AgentText>>, head = ""
   return `version: 1\n${head}agents:\n${texts.join("")}`;
 }
 
-/** Runs until it is told to end, or who started it is gone, as when a test has ended; and never for long. */
+/** Runs until it is cancelled or its parent process is gone, and never for long. */
 export const ENDLESS: string =
   "const { ppid } = process; setTimeout(() => process.exit(), 60_000); " +
   "setInterval(() => { if (process.ppid !== ppid) process.exit(); }, 50);";
@@ -44,16 +44,16 @@ export class RunScene extends Terminal {
     this.host = host;
   }
 
-  /** Everything that was said, to whomever. */
+  /** All output, stdout and stderr. */
   get said(): string {
     return this.out + this.err;
   }
 
-  get news(): Record<string, unknown>[] {
+  get notices(): Record<string, unknown>[] {
     return this.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 
-  /** Begins to run; it has ended when the test has. */
+  /** Starts the run; it ends with the test. */
   start(...args: string[]): void {
     const run = async (): Promise<void> => {
       this.exitCode = await this.run("run", ...args);
@@ -67,7 +67,7 @@ export class RunScene extends Terminal {
     });
   }
 
-  /** Lets time go by until this holds; what is done with real files takes its own. */
+  /** Advances the clock until the condition holds. Work on real files takes real time. */
   async goOnUntil(condition: () => boolean): Promise<void> {
     while (!condition()) {
       await this.clock.advance(SPIN_MS);
@@ -75,12 +75,12 @@ export class RunScene extends Terminal {
     }
   }
 
-  /** Resolves when this was said, and lets time go by meanwhile. */
+  /** Advances the clock until this text is printed. */
   async seen(text: string): Promise<void> {
     await this.goOnUntil(() => this.said.includes(text));
   }
 
-  /** Resolves when this was said. */
+  /** Resolves when this text is printed. */
   async heard(text: string): Promise<void> {
     await until(() => this.said.includes(text) || this.exitCode !== undefined);
     if (!this.said.includes(text)) throw new Error(`It ended without ${JSON.stringify(text)}: ${this.said}`);

@@ -42,7 +42,7 @@ async function runs(rota: RotaTerminal, name: string, seconds = 0): Promise<void
 }
 
 describe("rota run on a terminal", () => {
-  it("shows a table of schedules, with what runs and for how long", async () => {
+  it("shows a table of schedules with running jobs and their durations", async () => {
     const rota = shell(fleetText({ slow: { script: ENDLESS }, quick: { script: HELLO } })).run();
     await runs(rota, "slow/work", 1);
     await rota.shows(() => rowOf(rota, "quick/work").includes("completed"));
@@ -55,7 +55,7 @@ describe("rota run on a terminal", () => {
     );
   });
 
-  it("updates it in place: one table, however many frames, and nothing scrolls away", async () => {
+  it("updates the table in place, and nothing scrolls away", async () => {
     const rota = shell(fleetText({ slow: { script: ENDLESS } })).run();
     await runs(rota, "slow/work");
     const before = rota.screen.lines.length;
@@ -78,7 +78,7 @@ describe("rota run on a terminal", () => {
     expect(rota.screen.frames - frames).toBeLessThanOrEqual(most);
   });
 
-  it("lets what has ended and what there is to say scroll by above it", async () => {
+  it("prints ended jobs and messages above the table", async () => {
     const { run } = shell(fleetText({ bad: { script: "process.exit(3)" }, slow: { script: ENDLESS } }));
     const rota = run();
     await rota.shows(has("bad/work  failed  job-"));
@@ -88,7 +88,7 @@ describe("rota run on a terminal", () => {
     expect([said, ended].every((line) => line >= 0 && line < titles)).toBe(true);
   });
 
-  it("keeps every line that scrolled by, on a small terminal too", async () => {
+  it("keeps every line above the table, on a small terminal too", async () => {
     const { run } = shell(fleetText({ often: { script: HELLO, interval: "1s" } }));
     const rota = run([], { rows: 8 });
     const doneOf = (line = ""): number => Number(/jobs: (\d+) done/.exec(line)?.[1] ?? 0);
@@ -100,7 +100,7 @@ describe("rota run on a terminal", () => {
     expect(screen.scrolledAway.length).toBeGreaterThan(0);
   });
 
-  it("is cut to the terminal's height, and says how many are not shown", async () => {
+  it("fits the table to the terminal's height, and prints how many schedules are hidden", async () => {
     const agents = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [`agent${index}`, { script: HELLO }]),
     );
@@ -109,7 +109,7 @@ describe("rota run on a terminal", () => {
     expect(rota.screen.lines.length).toBeLessThanOrEqual(10);
   });
 
-  it("fits the terminal again when that is resized", async () => {
+  it("fits the table to a resized terminal", async () => {
     // Where nothing runs the next frame is a second away: none is drawn for the old size while that changes.
     const rota = shell(fleetText({ quick: { script: HELLO } })).run([], { columns: 120 });
     const titles = (isWide: boolean) => (lines: readonly string[]) =>
@@ -123,7 +123,7 @@ describe("rota run on a terminal", () => {
     expect(rota.screen.everything.match(/AGENT\//g)).toHaveLength(1);
   });
 
-  it("stops at Ctrl-C: the table is gone, the cursor is back, and what has happened is still there", async () => {
+  it("stops at Ctrl-C: erases the table, restores the cursor, and keeps the printed lines", async () => {
     const rota = shell(fleetText({ quick: { script: HELLO } })).run();
     await rota.shows(has("quick/work  completed"));
     rota.type(CTRL_C);
@@ -134,27 +134,27 @@ describe("rota run on a terminal", () => {
     expect(screen.lines.map((line) => line.replace(/\d+s:|job-\S+.*/, "…"))).toEqual([
       "Running 1 agent with 1 schedule from rota.yaml, state in .rota. Ctrl-C stops.",
       expect.stringMatching(/quick\/work {2}completed {2}…$/),
-      expect.stringContaining("Stopping after SIGINT: no job runs."),
+      expect.stringContaining("Stopping after SIGINT: no job is running."),
       expect.stringMatching(/^Stopped after .+ 1 job done, 0 failed\.$/),
     ]);
     expect(screen.cursor).toEqual({ row: 4, column: 0 });
   });
 
-  it("says what it waits for while it stops, and leaves at a second Ctrl-C with the cursor back", async () => {
+  it("prints what a stop waits for, and restores the cursor at a second Ctrl-C", async () => {
     const rota = shell(fleetText({ slow: { script: ENDLESS } })).run();
     await runs(rota, "slow/work");
     rota.type(CTRL_C);
     await rota.shows(
-      has("Stopping: 1 running, told to end in", "waiting up to 30s for 1 job: slow/work (job-"),
+      has("Stopping: 1 running, to be cancelled in", "waiting up to 30s for 1 job: slow/work (job-"),
     );
     rota.type(CTRL_C);
     expect(await rota.end()).toBe(130);
     expect(rota.screen.isCursorShown).toBe(true);
     expect(rota.screen.everything).not.toContain("AGENT/SCHEDULE");
-    expect(rota.screen.lines.at(-1)).toContain("Left at once: 1 job told to end.");
+    expect(rota.screen.lines.at(-1)).toContain("Exiting immediately: cancelled 1 job.");
   });
 
-  it("gives the cursor back also when it breaks", async () => {
+  it("restores the cursor after a crash", async () => {
     const broken = `data:text/javascript,process.on("SIGUSR2",()=>{throw new Error("broken")})`;
     const rota = shell(fleetText({ slow: { script: ENDLESS } })).run([], {
       env: { NODE_OPTIONS: `--import=${broken.replaceAll('"', "%22").replaceAll(" ", "%20")}` },
@@ -165,7 +165,7 @@ describe("rota run on a terminal", () => {
     expect(rota.screen.isCursorShown).toBe(true);
   });
 
-  it("stops, and leaves its state to others, when the terminal is closed", async () => {
+  it("stops and releases its state when the terminal is closed", async () => {
     const { cwd, run } = shell(fleetText({ quick: { script: HELLO } }));
     const rota = run();
     await rota.shows(has("quick/work  completed"));
@@ -174,7 +174,7 @@ describe("rota run on a terminal", () => {
     expect(readdirSync(join(cwd, ".rota", "owner.lock"))).toEqual([]);
   });
 
-  it("shows problems of a changed configuration above the table, and goes on", async () => {
+  it("prints problems of a changed configuration above the table, and continues", async () => {
     const { run, write } = shell(fleetText({ slow: { script: ENDLESS } }));
     const rota = run();
     await runs(rota, "slow/work");
@@ -183,7 +183,7 @@ describe("rota run on a terminal", () => {
     expect(rowOf(rota, "slow/work")).toContain("running");
   });
 
-  it("has colours unless NO_COLOR says otherwise", async () => {
+  it("has colours unless NO_COLOR is set", async () => {
     const { run } = shell(fleetText({ quick: { script: HELLO } }));
     const painted = run();
     await painted.shows(has("completed"));
@@ -205,7 +205,7 @@ describe("rota run on a terminal", () => {
     expect(rota.chunks.join("")).not.toContain("\u001b[?25l");
   });
 
-  it("has none on a terminal that cannot move its cursor", async () => {
+  it("has no live view on a terminal that cannot move its cursor", async () => {
     const rota = shell(fleetText({ quick: { script: HELLO } })).run([], { env: { TERM: "dumb" } });
     await rota.shows(has("quick/work  completed"));
     expect(rota.screen.frames).toBe(0);

@@ -23,7 +23,7 @@ function drawing(columns = 20, rows = 6): Drawing {
 }
 
 describe("a screen", () => {
-  it("shows other lines in the place of those before", () => {
+  it("replaces its lines in place", () => {
     const { seen, draw } = drawing();
     draw("one", "two", "three");
     draw("one", "2", "three");
@@ -31,7 +31,7 @@ describe("a screen", () => {
     expect(seen.scrolledAway).toEqual([]);
   });
 
-  it("goes on below what was on the terminal before", () => {
+  it("starts below the existing lines of the terminal", () => {
     const { seen, draw } = drawing();
     seen.write("$ rota run\r\n");
     draw("one", "two");
@@ -39,7 +39,7 @@ describe("a screen", () => {
     expect(seen.lines).toEqual(["$ rota run", "1", "2"]);
   });
 
-  it("writes each frame at once", () => {
+  it("writes each frame in one synchronized update", () => {
     const { seen, writes, draw } = drawing();
     draw("one", "two");
     draw("1", "2");
@@ -48,14 +48,14 @@ describe("a screen", () => {
     expect(seen.isBusy).toBe(false);
   });
 
-  it("writes nothing where nothing has changed", () => {
+  it("writes nothing for an unchanged frame", () => {
     const { writes, draw } = drawing();
     draw("one", "two");
     draw("one", "two");
     expect(writes).toHaveLength(1);
   });
 
-  it("writes only the lines that have changed", () => {
+  it("writes only changed lines", () => {
     const { writes, draw } = drawing();
     draw("one", "two", "three");
     draw("one", "2", "three");
@@ -63,7 +63,7 @@ describe("a screen", () => {
     expect(writes[1]).toContain("2");
   });
 
-  it("never clears what it is about to show: a slow terminal would flicker", () => {
+  it("never clears a line before it writes it, which would flicker", () => {
     const { writes, draw } = drawing();
     draw("one", "two");
     draw("1", "2");
@@ -86,7 +86,7 @@ describe("a screen", () => {
       ["a long line", "b"],
       ["a", "b"],
     ],
-  ])("can have more lines, fewer, and shorter ones: %j to %j", (before, after) => {
+  ])("changes the number and length of its lines: %j to %j", (before, after) => {
     const { seen, draw } = drawing();
     draw(...before);
     draw(...after);
@@ -94,7 +94,7 @@ describe("a screen", () => {
     expect(seen.lines).toEqual(["end", ...after.slice(1)]);
   });
 
-  it("lets lines scroll by above, which stay", () => {
+  it("prints lines above the frame that stay", () => {
     const { screen, seen, draw } = drawing();
     draw("one", "two");
     screen.print("job a");
@@ -103,7 +103,7 @@ describe("a screen", () => {
     expect(seen.lines).toEqual(["job a", "job b", "1", "2"]);
   });
 
-  it("keeps every line that has scrolled by, also those that left the terminal", () => {
+  it("keeps every printed line, also after it has scrolled off the terminal", () => {
     const { screen, seen, draw } = drawing(20, 4);
     const printed = Array.from({ length: 12 }, (_, index) => `job ${index}`);
     for (const [index, line] of printed.entries()) {
@@ -113,7 +113,7 @@ describe("a screen", () => {
     expect([...seen.scrolledAway, ...seen.lines]).toEqual([...printed, "table", "frame 11"]);
   });
 
-  it.each([19, 20, 21, 40, 55])("lets a line of %i characters scroll by on 20 columns", (length) => {
+  it.each([19, 20, 21, 40, 55])("prints a line of %i characters above the frame on 20 columns", (length) => {
     const { screen, seen, draw } = drawing();
     const line = "x".repeat(length);
     draw("one long enough", "two");
@@ -123,7 +123,7 @@ describe("a screen", () => {
     expect(seen.lines).toEqual([...rows, "one long enough", "two"]);
   });
 
-  it("hides the cursor while it draws, and gives it back at the end", () => {
+  it("hides the cursor while it is open, and restores it at the end", () => {
     const { screen, seen, draw } = drawing();
     draw("one");
     expect(seen.isCursorShown).toBe(false);
@@ -131,7 +131,7 @@ describe("a screen", () => {
     expect(seen.isCursorShown).toBe(true);
   });
 
-  it("takes its lines away at the end, and leaves what has scrolled by", () => {
+  it("erases its frame at the end, and keeps the printed lines", () => {
     const { screen, seen, draw } = drawing();
     draw("one", "two");
     screen.print("job a");
@@ -149,7 +149,7 @@ describe("a screen", () => {
     expect(writes).toEqual([]);
   });
 
-  it("shows what was to scroll by although it never drew", () => {
+  it("prints queued lines at close although it never drew", () => {
     const { screen, seen } = drawing();
     screen.print("could not start");
     screen.close();
@@ -160,7 +160,7 @@ describe("a screen", () => {
     [30, 6],
     [12, 6],
     [7, 12],
-  ])("draws in its place on a terminal that has become %i columns wide and %i high", (columns, rows) => {
+  ])("redraws in place on a terminal that is resized to %i columns and %i rows", (columns, rows) => {
     const { screen, seen, draw } = drawing(20, 12);
     screen.print("job a");
     draw("seventeen letters", "two", "eleven more");

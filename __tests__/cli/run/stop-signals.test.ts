@@ -18,7 +18,7 @@ function hostOf(): { host: RunHost; send: (signal: RunSignal) => void; exits: nu
 }
 
 describe("a job in the foreground", () => {
-  it("is told to end by the first signal, with its name", () => {
+  it("is cancelled by the first signal, with its name as the reason", () => {
     const { host, send, exits } = hostOf();
     using stopped = new StopSignals(host);
     send("SIGTERM");
@@ -29,7 +29,7 @@ describe("a job in the foreground", () => {
   it.each([
     ["SIGINT", 130],
     ["SIGTERM", 143],
-  ] as const)("is left at once by a second one, %s, with %i", (signal, code) => {
+  ] as const)("exits immediately at a second signal, %s, with %i", (signal, code) => {
     const { host, send, exits } = hostOf();
     using _ = new StopSignals(host);
     send("SIGINT");
@@ -44,7 +44,7 @@ describe("a job in the foreground", () => {
     expect(stopped.signal.aborted).toBe(false);
   });
 
-  it("is nobody's business when it has ended", () => {
+  it("ignores signals after it has ended", () => {
     const { host, send, exits } = hostOf();
     const stopped = new StopSignals(host);
     stopped[Symbol.dispose]();

@@ -1,6 +1,6 @@
 /**
  * A terminal's screen: what a person sees of the bytes that a program has written, and what has scrolled away.
- * It knows only the sequences that Rota uses, and throws at any other.
+ * It supports only the sequences that Rota uses, and throws at any other.
  */
 import { textWidth } from "../../../src/cli/format/text-width.js";
 
@@ -21,7 +21,7 @@ export class VirtualScreen {
   columns: number;
   rows: number;
   isCursorShown = true;
-  /** How many frames were shown at once. */
+  /** The number of synchronized frames. */
   frames = 0;
   /** Whether a frame was begun and has not ended. */
   isBusy = false;
@@ -73,7 +73,7 @@ export class VirtualScreen {
     if (read !== whole.length - part.length) throw new Error(`Not understood: ${JSON.stringify(whole)}`);
   }
 
-  /** As terminals do that wrap again what they have. */
+  /** Rewraps lines, as some terminals do. */
   resize(columns: number, rows: number): void {
     const lines: string[][] = [[]];
     let cursor = { line: 0, at: 0 };

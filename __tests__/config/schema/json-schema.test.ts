@@ -1,4 +1,4 @@
-/** The JSON Schema that is shipped for editors: it is the one that the definition gives, and it knows right from wrong. */
+/** The JSON Schema for editors: it is up to date, accepts valid configurations and rejects invalid ones. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,13 +24,13 @@ function read(name: string): string {
   return readFileSync(new URL(`../fixtures/${name}`, import.meta.url), "utf8");
 }
 
-/** The YAML blocks of a page that are whole configurations. */
+/** The YAML blocks of a page that are complete configurations. */
 function configurationsIn(page: string): readonly string[] {
   const blocks = readFileSync(join(root, page), "utf8").matchAll(/^```yaml\n(.*?)^```$/gms);
   return Array.from(blocks, ([, text = ""]) => text).filter((text) => /^agents:\n +- /m.test(text));
 }
 
-/** Where a schema has a key without a description. */
+/** The keys of a schema without a description. */
 function undescribed(schema: unknown, path: string): readonly string[] {
   if (Array.isArray(schema)) return schema.flatMap((one, index) => undescribed(one, `${path}[${index}]`));
   if (!isFields(schema)) return [];
@@ -51,7 +51,7 @@ function hasDescription(schema: Readonly<Record<string, unknown>>): boolean {
 }
 
 describe("rota.schema.json", () => {
-  it("is what the definition gives; else run `npm run schema`", () => {
+  it("is up to date; otherwise run `npm run schema`", () => {
     expect(shipped).toEqual(JSON.parse(JSON.stringify(configJsonSchema())));
   });
 
@@ -59,19 +59,19 @@ describe("rota.schema.json", () => {
     expect(undescribed(shipped, "")).toEqual([]);
   });
 
-  it("takes a configuration with every key, as parseConfig does", () => {
+  it("accepts a configuration with every key, as parseConfig does", () => {
     const text = read("every-key.yaml");
     expect(parseConfig(text, { env: {} }).agents).toHaveLength(7);
     validate(parse(text));
     expect(validate.errors).toBeNull();
   });
 
-  it("takes agents in files, with some keys of their schedules", () => {
+  it("accepts agents in files, with some keys of their schedules", () => {
     validate({ agents: [{ path: "a.yaml" }, { path: "b.yaml", schedules: { s: { interval: "5m" } } }] });
     expect(validate.errors).toBeNull();
   });
 
-  it("takes variables where numbers and durations are expected", () => {
+  it("accepts variables where numbers and durations are expected", () => {
     const schedule = { type: "interval", interval: "${EVERY}", jitter: "${J}", on_failure: "${F:-pause}" };
     validate({
       agents: [{ name: "a", instances: { max_concurrent: "${MAX:-2}" }, schedules: { s: schedule } }],
@@ -79,7 +79,7 @@ describe("rota.schema.json", () => {
     expect(validate.errors).toBeNull();
   });
 
-  it("refuses the configuration with twenty mistakes, and finds most of them", () => {
+  it("rejects the configuration with twenty mistakes, and finds most of them", () => {
     expect(validate(parse(read("twenty-mistakes.yaml")))).toBe(false);
     const places = new Set(validate.errors?.map(({ instancePath }) => instancePath));
     expect(places).toContain("/version");
@@ -96,7 +96,7 @@ describe("rota.schema.json", () => {
     ["an interval that is missing", { agents: [{ name: "a", schedules: { s: { type: "interval" } } }] }],
     ["an expression that is missing", { agents: [{ name: "a", schedules: { s: { type: "cron" } } }] }],
     ["an unknown runtime", { agents: [{ name: "a", runtime: "comand" }] }],
-  ])("refuses %s", (_, value) => {
+  ])("rejects %s", (_, value) => {
     expect(validate(value)).toBe(false);
   });
 });
@@ -105,11 +105,11 @@ describe("the configurations in the documentation", () => {
   const pages = readdirSync(join(root, "docs")).map((name) => `docs/${name}`);
   const texts = pages.flatMap((page) => configurationsIn(page).map((text): [string, string] => [page, text]));
 
-  it("are there", () => {
+  it("exist", () => {
     expect(texts.map(([page]) => page)).toContain("docs/configuration.md");
   });
 
-  it.each(texts)("of %s are right to the schema", (_, text) => {
+  it.each(texts)("of %s match the schema", (_, text) => {
     validate(parse(text));
     expect(validate.errors).toBeNull();
   });

@@ -1,4 +1,4 @@
-/** What is said to be different between two configurations. */
+/** The differences between two configurations. */
 import { describe, expect, it } from "vitest";
 import { configChanges } from "../../../src/config/watch/config-changes.js";
 import { parseConfig } from "../../../src/config/parse-config.js";
@@ -11,7 +11,7 @@ function changes(before: string, after: string): ReturnType<typeof configChanges
 const NONE = { added: [], removed: [], changed: [] };
 
 describe("the changes between two configurations", () => {
-  it("are none between equals, however they are written", () => {
+  it("are undefined for equal configurations, however they are written", () => {
     expect(
       changes(
         "agents: [{ name: a, timeout: 5m }, { name: b }]",
@@ -20,7 +20,7 @@ describe("the changes between two configurations", () => {
     ).toBeUndefined();
   });
 
-  it("name agents that came, went, and are different", () => {
+  it("list the added, removed and changed agents", () => {
     const before = "agents: [{ name: a }, { name: b }, { name: c }]";
     const after = "agents: [{ name: b, timeout: 5m }, { name: c }, { name: d }]";
     expect(changes(before, after)).toEqual({
@@ -30,7 +30,7 @@ describe("the changes between two configurations", () => {
     });
   });
 
-  it("name the schedules of agents that are in both", () => {
+  it("list the schedules of agents that are in both", () => {
     const before = `agents: [{ name: a, schedules: { x: { type: chat }, y: { type: chat }, z: { type: chat } } }]`;
     const after = `agents: [{ name: a, schedules: { y: { type: webhook }, z: { type: chat }, w: { type: chat } } }]`;
     expect(changes(before, after)).toEqual({
@@ -44,7 +44,7 @@ describe("the changes between two configurations", () => {
     });
   });
 
-  it("name what a scheduler is made with", () => {
+  it("list the changed options of the scheduler", () => {
     expect(changes("agents: []", "agents: []\ntimezone: UTC\nstate_dir: s\njitter: 1")).toEqual({
       agents: NONE,
       schedules: NONE,
@@ -52,7 +52,7 @@ describe("the changes between two configurations", () => {
     });
   });
 
-  it("take a schedule that was switched off for one that went", () => {
+  it("list a schedule that was disabled as removed", () => {
     const schedule = (enabled: boolean): string =>
       `agents: [{ name: a, schedules: { x: { type: chat, enabled: ${enabled} } } }]`;
     expect(changes(schedule(true), schedule(false))?.schedules.removed).toEqual([

@@ -1,4 +1,4 @@
-/** A configuration that is watched: what is told of changes, of bad files, and of nothing at all. */
+/** A watched configuration: the calls of its listeners for changes, invalid files and no changes. */
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -13,17 +13,17 @@ const ONE = "agents:\n  - name: one\n";
 const TWO = "agents:\n  - name: one\n  - name: two\n";
 const BAD = "agents:\n  - nam: one\n";
 
-/** Replaces a file as careful editors do. */
+/** Replaces a file by a rename, as careful editors do. */
 function renameOver(file: string, text: string): void {
   writeFileSync(`${file}.tmp`, text);
   renameSync(`${file}.tmp`, file);
 }
 
 describe.each([
-  ["that the system tells of", watchDirectory, { pollMs: Infinity }],
-  ["that is found by looking", deaf, {}],
+  ["that the system reports", watchDirectory, { pollMs: Infinity }],
+  ["that polling finds", deaf, {}],
 ])("a change %s", (_, watch, options) => {
-  it("is told, with what is different", async () => {
+  it("is reported with the differences", async () => {
     const directory = directoryWith({ "rota.yaml": ONE });
     const { watch: config, clock, changes } = await watched(directory, watch, options);
     writeFileSync(join(directory, "rota.yaml"), TWO);
@@ -32,7 +32,7 @@ describe.each([
     expect(config.config.agents.map(({ name }) => name)).toEqual(["one", "two"]);
   });
 
-  it("by an editor that renames over the file is told, each time", async () => {
+  it("by an editor that renames over the file is reported each time", async () => {
     const directory = directoryWith({ "rota.yaml": ONE });
     const { clock, changes } = await watched(directory, watch, options);
     renameOver(join(directory, "rota.yaml"), TWO);
@@ -42,7 +42,7 @@ describe.each([
     expect(changes[1]).toMatchObject({ agents: { removed: ["two"] } });
   });
 
-  it("of a file that is named by another is told", async () => {
+  it("of an agent's file is reported", async () => {
     const directory = directoryWith({
       "rota.yaml": "agents: [{ path: a/one.yaml }]",
       "a/one.yaml": "name: one",
@@ -53,7 +53,7 @@ describe.each([
     expect(changes).toMatchObject([{ agents: { changed: ["one"] } }]);
   });
 
-  it("of a file that is named only since the last change is told", async () => {
+  it("of a file that the last change added is reported", async () => {
     const directory = directoryWith({ "rota.yaml": ONE, "a/two.yaml": "name: two" });
     const { clock, changes } = await watched(directory, watch, options);
     writeFileSync(join(directory, "rota.yaml"), "agents: [{ path: a/two.yaml }]");
@@ -63,7 +63,7 @@ describe.each([
     expect(changes[1]).toMatchObject({ agents: { added: ["three"], removed: ["two"] } });
   });
 
-  it("that makes the file bad is told as a problem, and the last good one counts", async () => {
+  it("that makes the file invalid is reported as a problem, and the last valid configuration stays", async () => {
     const directory = directoryWith({ "rota.yaml": ONE });
     const { watch: config, clock, changes, problems } = await watched(directory, watch, options);
     writeFileSync(join(directory, "rota.yaml"), BAD);
@@ -75,7 +75,7 @@ describe.each([
     expect(changes).toMatchObject([{ agents: { added: ["two"], removed: [] } }]);
   });
 
-  it("of the file that makes a configuration bad is told as well", async () => {
+  it("that repairs an invalid file of an agent is reported", async () => {
     const directory = directoryWith({ "rota.yaml": ONE });
     const { clock, changes, problems } = await watched(directory, watch, options);
     mkdirSync(join(directory, "a"));
@@ -87,7 +87,7 @@ describe.each([
     expect(changes).toMatchObject([{ agents: { added: ["two"], removed: ["one"] } }]);
   });
 
-  it("of a file that vanishes for a moment is told when it is back, and is no problem", async () => {
+  it("of a file that is missing for a moment is reported when it is back, without a problem", async () => {
     const directory = directoryWith({ "rota.yaml": ONE });
     const { clock, changes, problems } = await watched(directory, watch, options);
     unlinkSync(join(directory, "rota.yaml"));
@@ -97,7 +97,7 @@ describe.each([
     expect(problems).toEqual([]);
   });
 
-  it("of a file that is gone is told as a problem, once", async () => {
+  it("that removes the file is reported as a problem, once", async () => {
     const directory = directoryWith({ "rota.yaml": ONE });
     const { clock, problems } = await watched(directory, watch, options);
     unlinkSync(join(directory, "rota.yaml"));
@@ -106,7 +106,7 @@ describe.each([
     expect(problems.map(({ code }) => code)).toEqual(["UNREADABLE_CONFIG"]);
   });
 
-  it("that changes nothing is not told", async () => {
+  it("that makes no difference is not reported", async () => {
     const directory = directoryWith({ "rota.yaml": ONE });
     const { clock, changes, problems } = await watched(directory, watch, options);
     writeFileSync(join(directory, "rota.yaml"), `# A comment.\n${ONE}`);
@@ -116,7 +116,7 @@ describe.each([
 });
 
 describe("a watched configuration", () => {
-  it("is not read while somebody still writes", async () => {
+  it("is not read while its file is still being written", async () => {
     const directory = directoryWith({ "rota.yaml": ONE });
     const { clock, changes, problems } = await watched(directory, watchDirectory, { pollMs: 100 });
     for (let length = 1; length < TWO.length; length++) {
@@ -129,7 +129,7 @@ describe("a watched configuration", () => {
     expect([changes.length, problems.length]).toEqual([1, 0]);
   });
 
-  it("is read again when its file is a link that is led elsewhere", async () => {
+  it("is read again when its file is a link whose target changes", async () => {
     const directory = directoryWith({ "v1/rota.yaml": ONE, "v2/rota.yaml": TWO });
     symlinkSync("v1", join(directory, "current"));
     symlinkSync("current/rota.yaml", join(directory, "rota.yaml"));
@@ -156,7 +156,7 @@ describe("a watched configuration", () => {
     expect(changes.map(({ agents }) => agents.added)).toEqual([["two"], ["three"]]);
   });
 
-  it("is read when asked to, without waiting", async () => {
+  it("is read by reload without waiting", async () => {
     const directory = directoryWith({ "rota.yaml": ONE });
     const { watch, changes } = await watched(directory, deaf);
     writeFileSync(join(directory, "rota.yaml"), TWO);
@@ -164,7 +164,7 @@ describe("a watched configuration", () => {
     expect(changes).toHaveLength(1);
   });
 
-  it("may be read again by a listener", async () => {
+  it("may be reloaded by a listener", async () => {
     const directory = directoryWith({ "rota.yaml": ONE });
     let isReloaded = false;
     const { watch } = await watched(directory, deaf, {
@@ -179,7 +179,7 @@ describe("a watched configuration", () => {
     expect(isReloaded).toBe(true);
   });
 
-  it("goes on when a listener throws, and says so", async () => {
+  it("continues when a listener throws, and logs the error", async () => {
     const directory = directoryWith({ "rota.yaml": ONE });
     const errors: string[] = [];
     const logger = { info: () => {}, warn: () => {}, error: (line: string) => errors.push(line) };
@@ -199,7 +199,7 @@ describe("a watched configuration", () => {
     ]);
   });
 
-  it("without a listener for problems warns of them", async () => {
+  it("without a listener for problems logs them as warnings", async () => {
     const directory = directoryWith({ "rota.yaml": ONE });
     const warnings: string[] = [];
     const logger = { info: () => {}, warn: (line: string) => warnings.push(line), error: () => {} };
@@ -212,7 +212,7 @@ describe("a watched configuration", () => {
   it.each([
     ["its signal fires", (end: AbortController) => end.abort()],
     ["it is closed", (_: AbortController, close: () => void) => close()],
-  ])("is left alone when %s", async (_, act) => {
+  ])("is not read again when %s", async (_, act) => {
     const directory = directoryWith({ "rota.yaml": ONE });
     const end = new AbortController();
     const { watch, clock, changes } = await watched(directory, watchDirectory, { signal: end.signal });
@@ -222,7 +222,7 @@ describe("a watched configuration", () => {
     expect([changes.length, clock.sleeping]).toEqual([0, 0]);
   });
 
-  it("is left alone also when it is closed while it is read", async () => {
+  it("is not reported when it is closed while it is read", async () => {
     const directory = directoryWith({ "rota.yaml": ONE });
     let watches = 0;
     const counting = (): (() => void) => {
@@ -237,7 +237,7 @@ describe("a watched configuration", () => {
     expect([watches, changes.length]).toEqual([0, 0]);
   });
 
-  it("is read when asked to, also while somebody writes", async () => {
+  it("is read by reload while its file is being written", async () => {
     const directory = directoryWith({ "rota.yaml": ONE });
     const { watch, clock, changes } = await watched(directory, watchDirectory);
     writeFileSync(join(directory, "rota.yaml"), `${ONE}# more to come`);
@@ -249,7 +249,7 @@ describe("a watched configuration", () => {
     expect(changes).toHaveLength(1);
   });
 
-  it("is looked at again after it was read, for what nobody heard of meanwhile", async () => {
+  it("is checked again after a read, for changes that were not reported meanwhile", async () => {
     const directory = directoryWith({ "rota.yaml": ONE });
     const added: string[] = [];
     const { watch, clock } = await watched(directory, deaf, {
@@ -265,7 +265,7 @@ describe("a watched configuration", () => {
     expect(added).toEqual(["two", "three"]);
   });
 
-  it("is looked at again for what is heard of while one looks", async () => {
+  it("is checked again for an event during a check", async () => {
     const directory = directoryWith({ "rota.yaml": ONE });
     const added: string[] = [];
     let tell = (): void => {};
@@ -287,14 +287,14 @@ describe("a watched configuration", () => {
     expect(added).toEqual(["two", "three"]);
   });
 
-  it("that is bad to begin with is refused", async () => {
+  it("that is invalid at first is rejected", async () => {
     const directory = directoryWith({ "rota.yaml": BAD });
     await expect(watchConfig(join(directory, "rota.yaml"), { onChange: () => {} })).rejects.toThrow(
       ConfigError,
     );
   });
 
-  it("is not even read when its signal has fired", async () => {
+  it("is not read when its signal has fired already", async () => {
     const options = { onChange: () => {}, signal: AbortSignal.abort(new Error("over")) };
     await expect(watchConfig("none.yaml", options)).rejects.toThrow("over");
   });

@@ -1,4 +1,4 @@
-/** A watch in a process of its own, by the real clock: it notices, and it does not keep the process from ending. */
+/** A watch in a separate process, by the real clock: it reports a change, and does not keep the process alive. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { directoryWith } from "../config-directory.js";
 
 const PROGRAM = new URL("processes/watch.js", import.meta.url).href;
 
-it("a watch tells of a change, and lets the process end when it has nothing else to do", async () => {
+it("a watch reports a change, and does not keep the process alive", async () => {
   const directory = directoryWith({ "rota.yaml": "agents: [{ name: one }]" });
   await using child = new Child(PROGRAM, [join(directory, "rota.yaml")]);
   await child.line((line) => line === "watching");

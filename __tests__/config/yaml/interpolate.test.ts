@@ -1,4 +1,4 @@
-/** Variables of the environment in a configuration: what is put in, what is refused, and that nothing of it is shown. */
+/** Environment variables in a configuration: which are replaced, which are problems, and that values are not shown. */
 import { describe, expect, it } from "vitest";
 import { interpolate } from "../../../src/config/yaml/interpolate.js";
 import { parseConfig } from "../../../src/config/parse-config.js";
@@ -6,7 +6,7 @@ import { fleetWith, problemOf, problemsOf, refusalOf, scheduleWith } from "../pr
 
 const env = { NAME: "Ada", EMPTY: "", WITH: "${NAME}" };
 
-describe("a text", () => {
+describe("a text with variables", () => {
   it.each([
     ["${NAME}", "Ada"],
     ["Dear ${NAME}, ${NAME}!", "Dear Ada, Ada!"],
@@ -23,16 +23,16 @@ describe("a text", () => {
     expect(interpolate(text, env)).toEqual({ text: filled, faults: [] });
   });
 
-  it.each(["no variable", "$NAME", "5 $", "$$", "{NAME}"])("%s stays as it is", (text) => {
+  it.each(["no variable", "$NAME", "5 $", "$$", "{NAME}"])("%s stays unchanged", (text) => {
     expect(interpolate(text, env)).toBeUndefined();
   });
 
-  it.each(["${constructor}", "${__proto__}", "${NONE}"])("with %s has a variable that is unset", (text) => {
+  it.each(["${constructor}", "${__proto__}", "${NONE}"])("such as %s has an unset variable", (text) => {
     expect(interpolate(text, env)?.faults).toEqual([{ written: text, name: text.slice(2, -1) }]);
   });
 
   it.each(["${}", "${ NAME }", "${NAME", "${1}", "${NAME-x}", "${NAME:-${EMPTY}"])(
-    "with %s has something that is no variable",
+    "such as %s has an invalid variable",
     (text) => {
       expect(interpolate(text, env)?.faults).toMatchObject([{ name: undefined }]);
     },
@@ -40,7 +40,7 @@ describe("a text", () => {
 });
 
 describe("a variable in a configuration", () => {
-  it("is put into values everywhere, and not into keys", () => {
+  it("is replaced in all values, and not in keys", () => {
     const text = fleetWith(
       "description: By ${NAME}",
       "runtime: { type: command, command: [echo, '${NAME}'], env: { '${NAME}': '${NAME}' } }",
@@ -52,7 +52,7 @@ describe("a variable in a configuration", () => {
     });
   });
 
-  it("may stand for a number, or for true and false, where one is expected", () => {
+  it("becomes a number or a boolean where one is expected", () => {
     const text = fleetWith(
       "instances: { max_concurrent: '${MAX}' }",
       "schedules: { s: { type: interval, interval: 5m, jitter: '${J}', prompt: '${MAX}', enabled: '${ON}' } }",
@@ -64,7 +64,7 @@ describe("a variable in a configuration", () => {
     });
   });
 
-  it("that is unset is a problem at its own place in the text", () => {
+  it("that is unset is a problem at its position in the text", () => {
     expect(problemOf(fleetWith("description: Dear ${A:-x} and ${NONE}"))).toMatchObject({
       code: "UNSET_VARIABLE",
       message: 'The environment variable NONE is not set: set it, or write "${NONE:-default}"',
@@ -74,7 +74,7 @@ describe("a variable in a configuration", () => {
     });
   });
 
-  it("that is unset twice in one text is two problems at two places", () => {
+  it("that is unset twice in one text is two problems at two positions", () => {
     const problems = problemsOf(fleetWith("description: ${NONE} ${NONE}"));
     expect(problems.map(({ column }) => column)).toEqual([18, 26]);
   });
@@ -86,13 +86,13 @@ describe("a variable in a configuration", () => {
     );
   });
 
-  it("that is none says how a literal one is written", () => {
+  it("that is invalid is a problem that shows how to write a literal ${", () => {
     expect(problemOf(fleetWith("description: ${a b}")).message).toContain('write "$${" for a literal "${"');
   });
 });
 
 describe("the value of a variable", () => {
-  it("is not hinted at by what it may have been meant for", () => {
+  it("is not revealed by a suggestion", () => {
     const problem = problemOf(scheduleWith("type: '${TYPE}'"), { env: { TYPE: "intervall" } });
     expect(problem).toMatchObject({ code: "UNKNOWN_TYPE", given: '"${TYPE}"', suggestion: undefined });
   });
@@ -117,7 +117,7 @@ describe("the value of a variable", () => {
       scheduleWith("type: interval, interval: 1h, min_interval: '${LONG}', max_interval: 1s"),
     ],
     [
-      "what contradicts another",
+      "the other side of a contradiction",
       scheduleWith("type: interval, interval: 1h, min_interval: 99999h, max_interval: '${LONG}'"),
     ],
     ["a name", "agents: [{ name: '${SECRET}' }, { name: '${SECRET}' }]"],

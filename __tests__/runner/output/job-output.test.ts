@@ -9,13 +9,13 @@ const saying =
     job.write(text);
 const withOutput = true;
 
-describe("the output of a result", () => {
+describe("the output in a result", () => {
   it("is what the job wrote", async () => {
     const { result } = await new Scene().run({ run: saying("one\ntwo\n") }, { withOutput });
     expect(result).toMatchObject({ status: "completed", output: "one\ntwo\n" });
   });
 
-  it("is there also of a job that failed, and of one whose record is another's", async () => {
+  it("is there for a failed job, and for a job whose record the caller passed in", async () => {
     const scene = new Scene();
     const job = await scene.store.jobs.start({ agent: "worker", trigger: "manual" });
     const run = async ({ log }: RuntimeJob): Promise<void> => {
@@ -26,7 +26,7 @@ describe("the output of a result", () => {
     expect(result).toMatchObject({ status: "failed", output: "so far\n" });
   });
 
-  it("is not there for who does not ask, and is not read", async () => {
+  it("is neither there nor read without withOutput", async () => {
     const scene = new Scene();
     let reads = 0;
     const read = scene.store.jobs.readOutput.bind(scene.store.jobs);
@@ -36,7 +36,7 @@ describe("the output of a result", () => {
     expect(reads).toBe(0);
   });
 
-  it("is not there of a job that wrote nothing", async () => {
+  it("is absent when the job wrote nothing", async () => {
     const { result } = await new Scene().run({ run: () => "done" }, { withOutput });
     expect(result).not.toHaveProperty("output");
   });
@@ -44,7 +44,7 @@ describe("the output of a result", () => {
   it.each([
     ["whole up to 100 kB", "x".repeat(102_400), "x".repeat(102_400)],
     ["the last 100 kB of a longer one", `first${"x".repeat(102_400)}`, `…${"x".repeat(102_400)}`],
-    ["without half a character", `😀${"x".repeat(102_399)}`, `…${"x".repeat(102_399)}`],
+    ["cut without half a character", `😀${"x".repeat(102_399)}`, `…${"x".repeat(102_399)}`],
   ])("is %s", async (_, text, output) => {
     const { result } = await new Scene().run({ run: saying(text) }, { withOutput });
     expect(result.output === output).toBe(true);
@@ -52,8 +52,8 @@ describe("the output of a result", () => {
 
   it.each([
     ["cannot be read", () => Promise.reject(new Error("boom")), "boom"],
-    ["hangs", () => new Promise<never>(() => {}), "the store gave no answer in 30000 ms."],
-  ])("that %s is left out, with a line that says so", async (_, readOutput, reason) => {
+    ["hangs", () => new Promise<never>(() => {}), "the store did not reply in 30000 ms."],
+  ])("is left out with a line in the log when it %s", async (_, readOutput, reason) => {
     const scene = new Scene();
     scene.store.jobs.readOutput = readOutput;
     const running = scene.executor.execute({

@@ -9,7 +9,7 @@ const boom = (): never => {
   throw new Error("boom");
 };
 
-describe("an output", () => {
+describe("the output of a job", () => {
   const run = async ({ log }: RuntimeJob): Promise<string> => {
     log("line");
     return "done";
@@ -29,7 +29,7 @@ describe("an output", () => {
       "can neither be written nor closed",
       async () => ({ write: async () => boom(), close: async () => boom() }),
     ],
-  ])("that %s fails no job, and is told once", async (_, openOutput) => {
+  ])("that %s does not fail the job, and is logged once", async (_, openOutput) => {
     const scene = broken(openOutput);
     const { result } = await scene.run({ run }, {}, "5s");
     expect(result).toMatchObject({ status: "completed", summary: "done", durationMs: 0 });
@@ -41,16 +41,16 @@ describe("an output", () => {
     ["opened", never],
     ["written", async () => ({ ...output, write: never })],
     ["closed", async () => ({ ...output, close: never })],
-  ])("that hangs while it is %s delays the end by five seconds at most", async (_, openOutput) => {
+  ])("that hangs while it is %s delays the end of the job by at most five seconds", async (_, openOutput) => {
     const scene = broken(openOutput);
     const { result, record } = await scene.run({ run }, {}, "5s");
     expect(result).toMatchObject({ status: "completed", durationMs: 0 });
     expect(record).toMatchObject({ status: "completed", finished_at: "2026-01-01T00:00:05.000Z" });
-    expect(scene.lines).toEqual([`Could not keep the output of ${result.jobId}: no answer in 5000 ms`]);
+    expect(scene.lines).toEqual([`Could not keep the output of ${result.jobId}: no reply in 5000 ms`]);
     expect(scene.clock.sleeping).toBe(0);
   });
 
-  it("that hangs does not keep a job waiting that waits for each write", async () => {
+  it("that hangs does not block a job that awaits each write", async () => {
     const scene = broken(async () => ({ ...output, write: never }));
     const patient = async ({ write }: RuntimeJob): Promise<string> => {
       for (let at = 0; at < 100; at++) await write("x");
@@ -62,7 +62,7 @@ describe("an output", () => {
     });
   });
 
-  it("that is opened too late is closed again", async () => {
+  it("that opens after the job was ended is closed again", async () => {
     const opening = settleable<typeof output>();
     const calls: string[] = [];
     const scene = broken(() => opening.promise);
@@ -75,7 +75,7 @@ describe("an output", () => {
     expect(calls).toEqual(["close"]);
   });
 
-  it("that is slower than the job has all that it wrote", async () => {
+  it("that is slower than the job gets everything the job wrote", async () => {
     const pieces: (string | Uint8Array)[] = [];
     const scene = broken(async () => ({
       write: async (chunk) => {
@@ -94,7 +94,7 @@ describe("an output", () => {
     expect(pieces.join("")).toBe(`first\n${"x".repeat(1_000_000)}`);
   });
 
-  it("has what came while it was being written, in its order", async () => {
+  it("has what the job wrote during a slow write, in its order", async () => {
     const pieces: string[] = [];
     const scene = broken(async () => ({
       ...output,
@@ -116,7 +116,7 @@ describe("an output", () => {
     ]);
   });
 
-  it("of a job that writes faster than it is kept has a line that says what is missing", async () => {
+  it("has a line that counts the lost bytes when the job writes too fast", async () => {
     const flood = ({ log }: RuntimeJob): void => {
       for (let at = 0; at < 200; at++) log("x".repeat(99_999));
     };
@@ -124,7 +124,7 @@ describe("an output", () => {
     expect(kept?.endsWith("\n[12000000 bytes of output came too fast to be kept]\n")).toBe(true);
   });
 
-  it("has no more waiting than eight megabytes, with what is being written", async () => {
+  it("holds at most eight megabytes in memory, including the current write", async () => {
     let keptBytes = 0;
     const scene = broken(async () => ({
       ...output,
@@ -143,7 +143,7 @@ describe("an output", () => {
     expect(keptBytes).toBe(6_000_000 + line.length);
   });
 
-  it("that failed is given nothing else, not even what may have been a secret", async () => {
+  it("that failed gets no further write, not even the held-back start of a secret", async () => {
     const tried: string[] = [];
     const sdkQuery = async function* (): AsyncGenerator {
       yield { type: "assistant", content: "done" };
@@ -160,8 +160,8 @@ describe("an output", () => {
   });
 });
 
-describe("a write of nothing", () => {
-  it("is not waited for, and keeps nothing from being written later", async () => {
+describe("an empty write to the output of a job", () => {
+  it("resolves at once, and does not block later writes", async () => {
     const run = async ({ write }: RuntimeJob): Promise<void> => {
       await write("");
       await write("later");
@@ -170,7 +170,7 @@ describe("a write of nothing", () => {
   });
 });
 
-describe("an output that cannot be written for a while", () => {
+describe("the output of a job while the log is away", () => {
   /** A scene whose store is away from one second to another, and all that it took. */
   const awayBetween = (fromSecond: number, untilSecond: number): { scene: Scene; kept: string[] } => {
     const scene = new Scene();
@@ -203,23 +203,23 @@ describe("an output that cannot be written for a while", () => {
     };
 
   it.each([
-    ["opened", 0],
-    ["written", 3],
-  ])("when it is to be %s has all that came meanwhile, in its order and once", async (_, fromSecond) => {
+    ["open", 0],
+    ["write", 3],
+  ])("gets what came meanwhile once and in its order when it failed to %s", async (_, fromSecond) => {
     const { scene, kept } = awayBetween(fromSecond, 20);
     await scene.run({ run: ticking(scene, 30) }, {}, "30s");
     expect(kept.join("")).toBe(ticks(30));
     expect(scene.lines).toEqual([]);
   });
 
-  it("has what came before the job's end when it can be written soon after", async () => {
+  it("is complete when the log is back soon after the job's end", async () => {
     const { scene, kept } = awayBetween(1, 7);
     const { record } = await scene.run({ run: ticking(scene, 3) }, {}, "8s");
     expect(kept.join("")).toBe("0\n1\n2\n");
     expect(record).toMatchObject({ status: "completed", finished_at: "2026-01-01T00:00:07.000Z" });
   });
 
-  it("keeps no job from ending, and has it told what became of the rest", async () => {
+  it("does not delay the end of the job, and the loss is logged", async () => {
     const { scene, kept } = awayBetween(1, Infinity);
     const { result, record } = await scene.run({ run: ticking(scene, 3) }, {}, "8s");
     expect(kept).toEqual(["0\n"]);
@@ -228,7 +228,7 @@ describe("an output that cannot be written for a while", () => {
     expect(scene.clock.sleeping).toBe(0);
   });
 
-  it("does not keep a job waiting that waits for each write", async () => {
+  it("does not block a job that awaits each write", async () => {
     const { scene } = awayBetween(0, 60);
     const patient = async ({ write }: RuntimeJob): Promise<void> => {
       for (let at = 0; at < 100; at++) await write("x");
@@ -236,7 +236,7 @@ describe("an output that cannot be written for a while", () => {
     expect((await scene.run({ run: patient }, {}, "5s")).result).toMatchObject({ durationMs: 0 });
   });
 
-  it("has a line where more came than may wait, in its place", async () => {
+  it("has a line at the place of bytes beyond the limit", async () => {
     const { scene, kept } = awayBetween(0, 10);
     const flood = async ({ write }: RuntimeJob): Promise<void> => {
       for (let at = 0; at < 12; at++) await write(Buffer.alloc(1_000_000, "x"));
@@ -249,7 +249,7 @@ describe("an output that cannot be written for a while", () => {
     expect(scene.lines).toEqual([`Could not keep the output of ${result.jobId}: away`]);
   });
 
-  it("has a secret hidden that was written in two tries", async () => {
+  it("hides a secret that was written in two tries", async () => {
     const sdkQuery = async function* (): AsyncGenerator {
       yield { type: "assistant", content: "the secret-text is out" };
       await scene.clock.sleep("20s");
@@ -269,7 +269,7 @@ describe("an output that cannot be written for a while", () => {
     expect(kept.join("")).toBe('{"type":"assistant","content":"the [hidden] is out"}\n');
   });
 
-  it("is not written twice when an answer only came late", async () => {
+  it("is not written twice when the reply of the log came late", async () => {
     const scene = new Scene();
     const kept: string[] = [];
     scene.store.jobs.openOutput = async () => ({

@@ -29,26 +29,26 @@ function expectNoCanary(kept: string): void {
   expect(kept).not.toContain("7f3a9c");
 }
 
-describe("a secret in the environment of a command", () => {
+describe("a secret in the environment of a command job", () => {
   const node = (script: string): string[] => [process.execPath, "-e", script];
   const say = `console.log(process.env.TOKEN); console.error(process.env.TOKEN); console.log(JSON.stringify(process.env));
     process.stdout.write("so it ends with " + (process.env.${PASSED} ?? process.env.TOKEN)); `;
 
   it.each<[string, Record<string, unknown>]>([
-    ["succeeds", { command: node(say) }],
-    ["fails", { command: node(`${say} process.exitCode = 3`) }],
+    ["the command succeeds", { command: node(say) }],
+    ["the command fails", { command: node(`${say} process.exitCode = 3`) }],
     [
-      "ends by a signal",
+      "a signal ends the command",
       { command: node(`${say} setTimeout(() => process.kill(process.pid, "SIGKILL"), 20)`) },
     ],
-    ["takes too long", { command: node(`${say} setInterval(() => {}, 1000)`) }],
-    ["is not found", { command: ["no-such-command-here"] }],
-    ["has no directory", { command: node(say), cwd: "/no/such/directory" }],
-    ["has an argument that is too long", { command: [...node(say), "x".repeat(10_000_000)] }],
-    ["has an environment that cannot be", { command: node(say), env: { TOKEN: `${CANARY}\0` } }],
-    ["has an environment that is none", { command: node(say), env: { TOKEN: [CANARY] } }],
-    ["has an environment that is text", { command: node(say), env: `TOKEN=${CANARY}` }],
-  ])("is not kept when that %s", async (_, runtime) => {
+    ["the command times out", { command: node(`${say} setInterval(() => {}, 1000)`) }],
+    ["the command is not found", { command: ["no-such-command-here"] }],
+    ["the cwd is missing", { command: node(say), cwd: "/no/such/directory" }],
+    ["an argument is too long", { command: [...node(say), "x".repeat(10_000_000)] }],
+    ["a value contains a NUL", { command: node(say), env: { TOKEN: `${CANARY}\0` } }],
+    ["a value is not text", { command: node(say), env: { TOKEN: [CANARY] } }],
+    ["env is a text", { command: node(say), env: `TOKEN=${CANARY}` }],
+  ])("is hidden in output and record when %s", async (_, runtime) => {
     const kept = await keptOf({
       runtime: { type: "command", env: { TOKEN: CANARY }, ...runtime },
       timeout: 2_000,
@@ -56,13 +56,13 @@ describe("a secret in the environment of a command", () => {
     expectNoCanary(kept);
   });
 
-  it("that is not said to its end is no secret", async () => {
+  it("is not hidden when only its beginning was printed", async () => {
     const command = node(`process.stdout.write("the end: canary-")`);
     const kept = await keptOf({ runtime: { type: "command", command, env: { TOKEN: CANARY } } });
     expect(kept.match(/the end: canary-/g)).toHaveLength(3); // the result, the record, the output
   });
 
-  it("is not kept when that may not be executed", async () => {
+  it("is hidden when the command may not be executed", async () => {
     const program = join(stateDirectory(), "program");
     writeFileSync(program, "");
     chmodSync(program, 0o600);
@@ -71,7 +71,7 @@ describe("a secret in the environment of a command", () => {
     );
   });
 
-  it("is not kept when it was passed on by its name", async () => {
+  it("is hidden when pass_env passed it on", async () => {
     process.env[PASSED] = CANARY;
     const kept = await keptOf({ runtime: { type: "command", command: node(say), pass_env: [PASSED] } });
     delete process.env[PASSED];
@@ -80,7 +80,7 @@ describe("a secret in the environment of a command", () => {
   });
 });
 
-describe("a secret in the headers of a request", () => {
+describe("a secret in the headers of an http job", () => {
   const headers = { Authorization: `Bearer ${CANARY}`, "X-Api-Key": CANARY };
   const echo =
     (status: number): Answer =>
@@ -93,26 +93,30 @@ describe("a secret in the headers of a request", () => {
   it.each<[string, Answer, Record<string, unknown>]>([
     ["echoes it", echo(200), {}],
     ["echoes it and fails", echo(500), {}],
-    ["redirects to it", redirect(`http://127.0.0.1:1/${encodeURIComponent(CANARY)}?${CANARY}`), {}],
-    ["redirects to what it is not", redirect(`${CANARY}://x`), {}],
-    ["does not answer", () => {}, { timeout: 100 }],
+    [
+      "redirects to an address with it",
+      redirect(`http://127.0.0.1:1/${encodeURIComponent(CANARY)}?${CANARY}`),
+      {},
+    ],
+    ["redirects to a scheme with it", redirect(`${CANARY}://x`), {}],
+    ["does not respond", () => {}, { timeout: 100 }],
     ["breaks off", (response) => response.destroy(), {}],
-    ["gets a header that cannot be", echo(200), { headers: { Authorization: `${CANARY}\n` } }],
-    ["gets a header that is no text", echo(200), { headers: { Authorization: [CANARY] } }],
-  ])("is not kept when the server %s", async (_, answer, more) => {
+    ["gets a header with a line break", echo(200), { headers: { Authorization: `${CANARY}\n` } }],
+    ["gets a header that is not text", echo(200), { headers: { Authorization: [CANARY] } }],
+  ])("is hidden in output and record when the server %s", async (_, answer, more) => {
     await using server = await LoopbackServer.listening(answer);
     expectNoCanary(await keptOf({ runtime: { type: "http", url: server.url, headers, ...more } }));
   });
 
   it.each([`http://name:${CANARY}@127.0.0.1:1/`, `http://127.0.0.1:1/${CANARY}?token=${CANARY}`])(
-    "is not kept when it is in the address %s",
+    "is hidden when it is in the address %s",
     async (url) => {
       expectNoCanary(await keptOf({ runtime: { type: "http", url } }));
     },
   );
 });
 
-describe("a secret in the options of an agent SDK", () => {
+describe("a secret in the options of a messages job", () => {
   const runtime = { type: "messages", options: { env: { TOKEN: CANARY }, headers: { "x-api-key": CANARY } } };
 
   it.each<[string, SdkQuery]>([
@@ -135,12 +139,12 @@ describe("a secret in the options of an agent SDK", () => {
       },
     ],
     ["rejects with it", () => Promise.reject(`Not allowed: ${CANARY}`)],
-  ])("is not kept when that %s", async (_, sdkQuery) => {
+  ])("is hidden in output and record when the SDK %s", async (_, sdkQuery) => {
     expectNoCanary(await keptOf({ runtime }, sdkQuery));
   });
 });
 
-describe("hiding", () => {
+describe("hiding secrets", () => {
   it.each([1, 2, 3, 5, 7, 11])("finds a secret in pieces of %d bytes", (length) => {
     const filter = new SecretFilter(["sésame-open", "another-one"]);
     const bytes = Buffer.from(
@@ -153,17 +157,17 @@ describe("hiding", () => {
     );
   });
 
-  it("finds what follows the scheme of a header, and what is escaped in JSON", () => {
+  it("finds the credential after a header's scheme, and a secret escaped in JSON", () => {
     const secrets = secretsIn({ Authorization: 'Basic abc"def' });
     expect(hideIn('abc"def and abc\\"def', secrets)).toBe("[hidden] and [hidden]");
   });
 
-  it("leaves alone what is too short, and headers that say what a request is", () => {
+  it("ignores short values and headers such as Accept", () => {
     const values = { A: "one", "Content-Type": "application/json", Accept: "text/plain" };
     expect(secretsIn(values)).toEqual([]);
   });
 
-  it("reaches all texts of a JSON value", () => {
+  it("reaches all texts and keys of a JSON value", () => {
     expect(hideInJson({ a: ["secret"], secret: { b: "a secret", c: 7, d: null } }, ["secret"])).toEqual({
       a: ["[hidden]"],
       "[hidden]": { b: "a [hidden]", c: 7, d: null },

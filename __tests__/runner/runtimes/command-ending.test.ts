@@ -4,7 +4,7 @@ import { until } from "../../state/child.js";
 import { isAlive, node, run, scene } from "./command-scene.js";
 import type { Ended, Scene } from "../scene.js";
 
-describe("a command that is told to end", () => {
+describe("a command whose job is stopped", () => {
   const script = (onTerm: string): string =>
     `process.on("SIGTERM", () => { ${onTerm} }); console.log("ready"); setInterval(() => {}, 1000)`;
 
@@ -34,13 +34,13 @@ describe("a command that is told to end", () => {
     });
   }
 
-  it("is asked by SIGTERM, and has its time", async () => {
+  it("gets SIGTERM, and may end within the grace", async () => {
     const { result, output } = await cancelled(node(script(`console.log("bye"); process.exit(0)`)), 60_000);
     expect(result).toMatchObject({ success: false, status: "cancelled", exitCode: 0, summary: "bye" });
     expect(output).toBe("ready\nbye\n");
   });
 
-  it("and does not is killed after the grace", async () => {
+  it("gets SIGKILL after the grace when it ignores SIGTERM", async () => {
     const { result } = await cancelled(node(script("")), 50);
     expect(result).toMatchObject({
       status: "cancelled",
@@ -48,13 +48,13 @@ describe("a command that is told to end", () => {
     });
   });
 
-  it("when its time is up has timed out", async () => {
+  it("has timed out when it was stopped at its timeout", async () => {
     const runtime = { type: "command", command: node(`setInterval(() => {}, 1000)`) };
     const { result } = await scene().run({ runtime, timeout: 50 });
     expect(result).toMatchObject({ status: "timeout", error: "Timed out after 50 ms" });
   });
 
-  it("takes those with it that it has started and that do not listen", async () => {
+  it("ends together with its child processes that ignore SIGTERM", async () => {
     const grandchild = `process.on("SIGTERM", () => {}); console.log(process.pid); setInterval(() => {}, 1000)`;
     const parent = `require("node:child_process").spawn(process.execPath, ["-e", ${JSON.stringify(grandchild)}], { stdio: "inherit" });
       setInterval(() => {}, 1000)`;
@@ -66,7 +66,7 @@ describe("a command that is told to end", () => {
   });
 });
 
-describe("what a command leaves behind", () => {
+describe("a process that a command leaves behind", () => {
   const start = (detached: boolean): string => {
     const grandchild = `console.log(process.pid); process.send(1); setInterval(() => {}, 1000)`;
     return `const child = require("node:child_process").spawn(process.execPath, ["-e", ${JSON.stringify(grandchild)}],
@@ -74,7 +74,7 @@ describe("what a command leaves behind", () => {
       child.on("message", () => process.exit(0))`;
   };
 
-  it("ends with it", async () => {
+  it("is killed when the command exits", async () => {
     const { result, output } = await run(node(start(false)));
     expect(result.status).toBe("completed");
     const pid = Number(output);
@@ -82,7 +82,7 @@ describe("what a command leaves behind", () => {
     await until(() => !isAlive(pid));
   });
 
-  it("and has left its group does not keep the job from ending, though it holds the pipes", async () => {
+  it("does not delay the end of the job when it has left the process group and holds the pipes", async () => {
     const { result, output } = await run(node(start(true)));
     expect(result.status).toBe("completed");
     const pid = Number(output);
@@ -92,7 +92,7 @@ describe("what a command leaves behind", () => {
 });
 
 describe("a command that floods stderr", () => {
-  it("ends, and has the beginning and the end of it", async () => {
+  it("ends, and its output has the head and the tail", async () => {
     const script = `const line = "e".repeat(99) + "\\n"; let n = 0;
       const more = () => { while (n++ < 100_000) if (!process.stderr.write(line)) return process.stderr.once("drain", more);
         process.stderr.write("end\\n"); console.log("done") }; more()`;

@@ -8,21 +8,21 @@ import { node, run, scene } from "./command-scene.js";
 
 const echoInput = `process.stdin.pipe(process.stdout)`;
 
-describe("a command", () => {
-  it("has its last line as its summary, its exit code, and all it printed as its output", async () => {
+describe("a command job", () => {
+  it("has its last line as summary, its exit code, and its whole stdout as output", async () => {
     const { result, record, output } = await run(node(`console.log("one"); console.log("two\\n\\n")`));
     expect(result).toMatchObject({ success: true, status: "completed", summary: "two", exitCode: 0 });
     expect(record).toMatchObject({ status: "completed", exit_code: 0 });
     expect(output).toBe("one\ntwo\n\n\n");
   });
 
-  it("has what it says on stderr in its output, and not in its summary", async () => {
+  it("has its stderr in the output, and not in the summary", async () => {
     const { result, output } = await run(node(`console.log("out"); console.error("err")`));
     expect(result.summary).toBe("out");
     expect(output?.split("\n").toSorted()).toEqual(["", "err", "out"]);
   });
 
-  it("has all it printed kept also when that is slower than its end", async () => {
+  it("has its whole output kept even when the log is slower than the command", async () => {
     const stage = scene();
     let keptBytes = 0;
     stage.store.jobs.openOutput = async () => ({
@@ -38,7 +38,7 @@ describe("a command", () => {
     expect(keptBytes).toBe(150_006);
   });
 
-  it("has a long last line cut in its summary", async () => {
+  it("has a long last line cut in the summary", async () => {
     const { result } = await run(node(`console.log("x".repeat(100_000))`));
     expect(result.summary).toBe(`${"x".repeat(500)}…`);
   });
@@ -47,41 +47,41 @@ describe("a command", () => {
     expect((await run(node(echoInput), {}, "from stdin")).result.summary).toBe("from stdin");
   });
 
-  it("gets a prompt of megabytes whole", async () => {
+  it("gets a prompt of megabytes in full", async () => {
     const count = `let n = 0; process.stdin.on("data", (d) => (n += d.length)).on("end", () => console.log(n))`;
     expect((await run(node(count), {}, "x".repeat(5_000_000))).result.summary).toBe("5000000");
   });
 
-  it("gets the prompt where an argument says so, as it is, and nothing on stdin", async () => {
+  it("gets the prompt unchanged in an argument with {prompt}, and nothing on stdin", async () => {
     const script = `process.stdin.on("data", () => console.log("input")).on("end", () => console.log(process.argv[1]))`;
     const { result } = await run(node(script, "=> {prompt} <="), {}, "$(id) $& $1; `id`");
     expect(result.summary).toBe("=> $(id) $& $1; `id` <=");
   });
 
-  it("gets nothing on stdin when it wants none", async () => {
+  it("gets nothing on stdin with input: none", async () => {
     const script = `process.stdin.on("data", () => console.log("input")).on("end", () => console.log("end"))`;
     expect((await run(node(script), { input: "none" })).output).toBe("end\n");
   });
 
-  it("that does not read its input has succeeded all the same", async () => {
+  it("succeeds without reading its stdin", async () => {
     expect((await run(node(`process.exit(0)`), {}, "x".repeat(5_000_000))).result.status).toBe("completed");
   });
 
-  it("runs in its directory", async () => {
+  it("runs in its cwd", async () => {
     const cwd = stateDirectory();
     expect((await run(node(`console.log(process.cwd())`), { cwd })).result.summary).toContain(cwd);
   });
 
-  it("is no shell command", async () => {
+  it("is not run by a shell", async () => {
     const { result } = await run(["echo", "$HOME", ";", "id"]);
     expect(result.summary).toBe("$HOME ; id");
   });
 });
 
-describe("the environment of a command", () => {
+describe("the environment of a command job", () => {
   const dump = node(`console.log(JSON.stringify(process.env))`);
 
-  it("has what a program needs, what was given, and which job it is", async () => {
+  it("has the basic variables, those of env, and the job's id, agent, schedule and attempt", async () => {
     const runtime = { type: "command", command: dump, env: { MODE: "night", LEVEL: 3 } };
     const { result, output } = await scene().run({ runtime }, { schedule: "hourly", attempt: 2 });
     expect(JSON.parse(output ?? "")).toMatchObject({
@@ -95,7 +95,7 @@ describe("the environment of a command", () => {
     });
   });
 
-  it("has nothing else of this process, unless it is named", async () => {
+  it("has other variables of this process only if pass_env names them", async () => {
     process.env["ROTA_TEST_SHY"] = "shy";
     process.env["ROTA_TEST_BOLD"] = "bold";
     const { output } = await run(dump, { pass_env: ["ROTA_TEST_BOLD", "ROTA_TEST_NONE"] });
@@ -108,8 +108,8 @@ describe("the environment of a command", () => {
   });
 });
 
-describe("a command that fails", () => {
-  it("by its exit code has it in its record", async () => {
+describe("a failing command job", () => {
+  it("has its exit code in its record", async () => {
     const { result, record } = await run(node(`console.log("half"); process.exit(3)`), { input: "none" });
     expect(result).toMatchObject({
       success: false,
@@ -120,13 +120,13 @@ describe("a command that fails", () => {
     expect(record).toMatchObject({ status: "failed", exit_code: 3 });
   });
 
-  it("by a signal has that named", async () => {
+  it("names the signal that ended the command", async () => {
     const { result } = await run(node(`process.kill(process.pid, "SIGKILL"); setInterval(() => {}, 1000)`));
     expect(result).toMatchObject({ status: "failed", error: "The command was ended by SIGKILL." });
     expect(result.exitCode).toBeUndefined();
   });
 
-  it("while its input is being written has that said", async () => {
+  it("reports that the command had not read its whole input", async () => {
     const { result } = await run(node(`process.exit(4)`), {}, "x".repeat(20_000_000));
     expect(result).toMatchObject({
       status: "failed",
@@ -135,7 +135,7 @@ describe("a command that fails", () => {
     });
   });
 
-  it("because it is not there has its name said", async () => {
+  it("names a command that was not found", async () => {
     const { result } = await run(["no-such-command-here"], { env: { PATH: stateDirectory() } });
     expect(result).toMatchObject({
       status: "failed",
@@ -143,7 +143,7 @@ describe("a command that fails", () => {
     });
   });
 
-  it("because it may not be executed has that said", async () => {
+  it("reports a command that may not be executed", async () => {
     const program = join(stateDirectory(), "program");
     writeFileSync(program, "#!/bin/sh\n");
     chmodSync(program, 0o600);
@@ -153,30 +153,30 @@ describe("a command that fails", () => {
     });
   });
 
-  it("because its directory is missing has that said, and not that the command is", async () => {
+  it("reports a missing cwd, and not a missing command", async () => {
     const cwd = join(stateDirectory(), "gone");
     expect((await run(node(""), { cwd })).result.error).toBe(
       `The cwd "${cwd}" of the command is not a directory.`,
     );
   });
 
-  it("because its directory is a file has that said", async () => {
+  it("reports a cwd that is a file", async () => {
     const cwd = join(stateDirectory(), "file");
     writeFileSync(cwd, "");
     expect((await run(node(""), { cwd })).result.error).toContain("is not a directory");
   });
 
-  it("because its arguments are too long has the way out said", async () => {
+  it("suggests stdin when the arguments are too long", async () => {
     const { result } = await run(node("", "{prompt}"), {}, "x".repeat(10_000_000));
     expect(result.error).toContain("leave {prompt} out, and the prompt comes on stdin");
   });
 
-  it("because the prompt has what no argument can hold has that said", async () => {
+  it("reports a prompt with a NUL in an argument", async () => {
     expect((await run(node("", "{prompt}"), {}, "a\0b")).result.error).toContain("the prompt holds a NUL");
   });
 });
 
-describe("a command's configuration", () => {
+describe("the configuration of a command job", () => {
   it.each([
     [{}, "has no command"],
     [{ command: [] }, "has no command"],
@@ -190,12 +190,12 @@ describe("a command's configuration", () => {
     [{ command: ["a"], pass_env: "PATH" }, "expected a list of texts"],
     [{ command: ["a"], input: "file" }, 'is "file", expected "stdin" or "none"'],
     [{ command: ["a"], shell: true }, 'has no "shell", expected command, cwd'],
-  ])("%j is refused: the job fails, and says why", async (runtime, error) => {
+  ])("%j fails the job, and the error says why", async (runtime, error) => {
     const { result } = await scene().run({ runtime: { type: "command", ...runtime } });
     expect(result).toMatchObject({ status: "failed", error: expect.stringContaining(error) });
   });
 
-  it("may have a directory that is made later", async () => {
+  it("may name a cwd that is created later", async () => {
     const cwd = join(stateDirectory(), "later");
     const stage = scene();
     const agent = { runtime: { type: "command", command: node(""), cwd } };

@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { ask } from "./http-scene.js";
 import { json, LoopbackServer, redirect } from "../loopback-server.js";
 
-describe("a redirect", () => {
+describe("a redirect of an http job", () => {
   const headers = { Authorization: "Bearer abcdefgh", "X-Kind": "test" };
 
-  it("within the origin is followed with the headers", async () => {
+  it("within the origin is followed with the configured headers", async () => {
     await using server = await LoopbackServer.listening((response, request) =>
       request.path === "/" ? redirect("/there", 307)(response, request) : json("arrived")(response, request),
     );
@@ -20,7 +20,7 @@ describe("a redirect", () => {
     });
   });
 
-  it("to another origin carries no header that was given, also when it leads back", async () => {
+  it("to a different origin drops the configured headers, even when a later redirect leads back", async () => {
     let back = "";
     await using other = await LoopbackServer.listening((response, request) =>
       redirect(back, 307)(response, request),
@@ -44,7 +44,7 @@ describe("a redirect", () => {
     [302, "GET", ""],
     [303, "GET", ""],
     [308, "POST", "again"],
-  ])("of %d becomes a %s", async (status, method, body) => {
+  ])("of status %d is followed with %s", async (status, method, body) => {
     await using server = await LoopbackServer.listening((response, request) =>
       request.path === "/" ? redirect("/there", status)(response, request) : response.end(),
     );
@@ -56,7 +56,7 @@ describe("a redirect", () => {
     [undefined, 3],
     [0, 0],
     [1, 1],
-  ])("after max_redirects %s is not followed", async (max_redirects, followed) => {
+  ])("is not followed beyond max_redirects %s", async (max_redirects, followed) => {
     await using server = await LoopbackServer.listening(redirect("/again"));
     const { result } = await ask(server.url, max_redirects === undefined ? {} : { max_redirects });
     expect(result).toMatchObject({
@@ -70,7 +70,7 @@ describe("a redirect", () => {
   it.each([
     ["file:///etc/passwd", "leads away from HTTP"],
     ["http://[", "leads nowhere"],
-  ])("to %s is a failure", async (location, error) => {
+  ])("to %s fails the job", async (location, error) => {
     await using server = await LoopbackServer.listening(redirect(location));
     expect((await ask(server.url)).result).toMatchObject({
       status: "failed",

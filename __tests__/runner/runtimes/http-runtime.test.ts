@@ -5,7 +5,7 @@ import { json, LoopbackServer } from "../loopback-server.js";
 import { type Ended, Scene } from "../scene.js";
 
 describe("an http job", () => {
-  it("posts what is known of the job, as JSON", async () => {
+  it("posts its prompt, id, agent, schedule, attempt and work item as JSON", async () => {
     await using server = await LoopbackServer.listening();
     const workItem = { id: "7", title: "Fix it" };
     const { result } = await ask(
@@ -26,7 +26,7 @@ describe("an http job", () => {
     });
   });
 
-  it("has the status as its exit code, and the JSON of the answer", async () => {
+  it("has the status as its exit code, and the JSON of the response", async () => {
     await using server = await LoopbackServer.listening(json({ done: [1, 2] }, 201));
     const { result, record, output } = await ask(server.url);
     expect(result).toMatchObject({
@@ -36,10 +36,10 @@ describe("an http job", () => {
       responseBody: { done: [1, 2] },
     });
     expect(record).toMatchObject({ exit_code: 201, response_body: { done: [1, 2] } });
-    expect(output).toBe(`POST ${server.url} answered 201\n`);
+    expect(output).toBe(`POST ${server.url} returned 201\n`);
   });
 
-  it("has its method and headers as configured", async () => {
+  it("sends the configured method and headers", async () => {
     await using server = await LoopbackServer.listening();
     await ask(server.url, { method: "put", headers: { "X-Kind": "test" }, body: "plain" });
     expect(server.heard).toMatchObject([
@@ -58,17 +58,17 @@ describe("an http job", () => {
   });
 
   it.each([
-    ["as it is into text", "Do: {prompt}", 'Do: say "{job_id}"\n'],
-    ["escaped into text that is JSON", '{"text": "{prompt}"}', '{"text": "say \\"{job_id}\\"\\n"}'],
-    ["into a JSON value", { list: ["{prompt}", 7] }, '{"list":["say \\"{job_id}\\"\\n",7]}'],
-    ["not where no name is", "{nothing} {} {work_item.none}.", "{nothing} {} ."],
-  ])("has the prompt filled in %s", async (_, body, sent) => {
+    ["unchanged in a text body", "Do: {prompt}", 'Do: say "{job_id}"\n'],
+    ["escaped in a text body that is JSON", '{"text": "{prompt}"}', '{"text": "say \\"{job_id}\\"\\n"}'],
+    ["in a JSON body", { list: ["{prompt}", 7] }, '{"list":["say \\"{job_id}\\"\\n",7]}'],
+    ["only where its name stands", "{nothing} {} {work_item.none}.", "{nothing} {} ."],
+  ])("fills in the prompt %s", async (_, body, sent) => {
     await using server = await LoopbackServer.listening();
     await ask(server.url, { body }, { prompt: 'say "{job_id}"\n' });
     expect(server.heard[0]?.body).toBe(sent);
   });
 
-  it("has what its work item says filled in", async () => {
+  it("fills in fields of the work item", async () => {
     await using server = await LoopbackServer.listening();
     const workItem = { title: "Fix it", metadata: { labels: ["a"] } };
     await ask(
@@ -80,11 +80,11 @@ describe("an http job", () => {
   });
 });
 
-describe("an answer", () => {
-  it.each([400, 404, 500, 503])("of %d is a failure", async (status) => {
+describe("the response to an http job", () => {
+  it.each([400, 404, 500, 503])("of status %d fails the job", async (status) => {
     await using server = await LoopbackServer.listening(json({ why: "no" }, status));
     const { result, record } = await ask(server.url);
-    const error = `POST ${server.url} answered ${status}.`;
+    const error = `POST ${server.url} returned ${status}.`;
     expect(result).toMatchObject({
       success: false,
       status: "failed",
@@ -101,14 +101,14 @@ describe("an answer", () => {
     expect((await ask(server.url)).record?.response_body).toBe(body);
   });
 
-  it("of 101 kB is dropped, and the job succeeds", async () => {
+  it("of 101 kB is not kept, and the job succeeds", async () => {
     await using server = await LoopbackServer.listening(json("x".repeat(101 * 1024 - 2)));
     const { result, record } = await ask(server.url);
     expect(result).toMatchObject({ success: true, exitCode: 200 });
     expect(record?.response_body).toBeNull();
   });
 
-  it("that never ends is read no further than what is kept", async () => {
+  it("that never ends is read only up to the limit", async () => {
     await using server = await LoopbackServer.listening((response) => {
       response.writeHead(200, { "content-type": "application/json" });
       const more = (): void => {
@@ -120,7 +120,7 @@ describe("an answer", () => {
     expect((await ask(server.url)).result).toMatchObject({ success: true, exitCode: 200 });
   });
 
-  it("that is announced as too long is not read", async () => {
+  it("whose content-length is beyond the limit is not read", async () => {
     await using server = await LoopbackServer.listening((response) =>
       response
         .writeHead(200, { "content-type": "application/json", "content-length": 10_000_000 })
@@ -130,8 +130,8 @@ describe("an answer", () => {
   });
 
   it.each([
-    ["is no JSON", "text/plain", "hello"],
-    ["says that it is JSON and is not", "application/json", "{hello"],
+    ["is not JSON", "text/plain", "hello"],
+    ["has the content type of JSON and is not JSON", "application/json", "{hello"],
   ])("that %s is not kept, and the job succeeds", async (_, type, body) => {
     await using server = await LoopbackServer.listening((response) =>
       response.writeHead(200, { "content-type": type }).end(body),
@@ -141,7 +141,7 @@ describe("an answer", () => {
     expect(result.responseBody).toBeUndefined();
   });
 
-  it("that breaks off is a failure", async () => {
+  it("that breaks off fails the job", async () => {
     await using server = await LoopbackServer.listening((response) => {
       response.writeHead(200, { "content-type": "application/json" }).write("[");
       response.destroy();
@@ -152,7 +152,7 @@ describe("an answer", () => {
     });
   });
 
-  it("that nobody gives is a failure", async () => {
+  it("that never comes because nothing listens fails the job", async () => {
     const server = await LoopbackServer.listening();
     const { url } = server;
     await server[Symbol.asyncDispose]();
@@ -163,7 +163,7 @@ describe("an answer", () => {
   });
 });
 
-describe("a silent server", () => {
+describe("an http job whose server does not respond", () => {
   const silent = (): void => {};
 
   /** Lets time pass when the server has heard the request. */
@@ -180,19 +180,19 @@ describe("a silent server", () => {
     return scene.ended(await running);
   }
 
-  it("is given up when the timeout of the runtime is over", async () => {
+  it("times out after the timeout of the runtime", async () => {
     await using server = await LoopbackServer.listening(silent);
     const runtime = { type: "http", url: server.url, timeout: "30s" };
     const { result } = await askSilent(server, { runtime }, (scene) => scene.clock.advance("30s"));
     expect(result).toMatchObject({
       success: false,
       status: "timeout",
-      error: `POST ${server.url} had no answer in 30000 ms.`,
+      error: `POST ${server.url} had no response in 30000 ms.`,
       durationMs: 30_000,
     });
   });
 
-  it("is given up when the timeout of the agent is over", async () => {
+  it("times out after the timeout of the agent", async () => {
     await using server = await LoopbackServer.listening(silent);
     const runtime = { type: "http", url: server.url };
     const { result } = await askSilent(server, { runtime, timeout: "10s" }, (scene) =>
@@ -205,7 +205,7 @@ describe("a silent server", () => {
     });
   });
 
-  it("is given up when the job is cancelled", async () => {
+  it("ends when the job is cancelled", async () => {
     await using server = await LoopbackServer.listening(silent);
     const controller = new AbortController();
     const runtime = { type: "http", url: server.url };
@@ -231,7 +231,7 @@ describe("the configuration of an http job", () => {
     [{ url: "http://localhost/", timeout: "soon" }, 'is "soon", expected milliseconds'],
     [{ url: "http://localhost/", max_redirects: -1 }, "expected a whole number from 0"],
     [{ url: "http://localhost/", retries: 3 }, 'has no "retries"'],
-  ])("%j is refused: the job fails, and says why", async (runtime, error) => {
+  ])("%j fails the job, and the error says why", async (runtime, error) => {
     const { result } = await new Scene().run({ runtime: { type: "http", ...runtime } });
     expect(result).toMatchObject({ status: "failed", error: expect.stringContaining(error) });
   });

@@ -12,7 +12,7 @@ function listen(sdkQuery: SdkQuery): Promise<Ended> {
 }
 
 describe("a messages job", () => {
-  it("asks with the prompt, the options and a way to end it", async () => {
+  it("calls sdkQuery with the prompt, the options and an AbortController", async () => {
     const asked: Parameters<SdkQuery>[0][] = [];
     const sdkQuery: SdkQuery = (question) => {
       asked.push(question);
@@ -29,7 +29,7 @@ describe("a messages job", () => {
     expect(output).toBe('{"type":"system"}\n{"type":"user","content":"a\\nb"}\n');
   });
 
-  it("has a line also for a message that is no JSON", async () => {
+  it("has a line for a message that JSON cannot express", async () => {
     const { result, output } = await listen(() => saying({ size: 1n }, undefined));
     expect(result.status).toBe("completed");
     expect(output?.match(/"type":"unprintable"/g)).toHaveLength(2);
@@ -49,7 +49,7 @@ describe("a messages job", () => {
       "one\ntwo",
     ],
     ["a result", { type: "result", subtype: "success", result: "text" }, "text"],
-    ["nothing of another message", { type: "user", content: "text" }, undefined],
+    ["nothing of a user message", { type: "user", content: "text" }, undefined],
     [
       "nothing of blocks without text",
       { type: "assistant", message: { content: [{ type: "tool_use" }] } },
@@ -60,7 +60,7 @@ describe("a messages job", () => {
     expect((await listen(() => saying(message))).result.summary).toBe(summary);
   });
 
-  it("has the last that was said as its summary", async () => {
+  it("has the last text as its summary", async () => {
     const { result } = await listen(() =>
       saying(
         { type: "assistant", content: "first" },
@@ -71,20 +71,20 @@ describe("a messages job", () => {
     expect(result.summary).toBe("last");
   });
 
-  it("may be given its messages later", async () => {
+  it("accepts a promise of the messages", async () => {
     const { result } = await listen(() => Promise.resolve(saying({ type: "assistant", content: "text" })));
     expect(result.summary).toBe("text");
   });
 });
 
-describe("a messages job that fails", () => {
+describe("a failing messages job", () => {
   it.each([
     ["a result that is an error", { type: "result", is_error: true, result: "no money" }, "no money"],
     ["a result whose subtype is an error", { type: "result", subtype: "error_max_turns" }, "error_max_turns"],
     ["an error message", { type: "error", error: { message: "overloaded" } }, "overloaded"],
     ["an error message with text", { type: "error", message: "overloaded" }, "overloaded"],
-    ["an error that says nothing", { type: "error" }, "The agent reported an error."],
-  ])("by %s has said why", async (_, message, error) => {
+    ["an error without text", { type: "error" }, "The agent reported an error."],
+  ])("has the reason in its result for %s", async (_, message, error) => {
     const { result, record } = await listen(() => saying({ type: "assistant", content: "so far" }, message));
     expect(result).toMatchObject({ success: false, status: "failed", error });
     expect(record).toMatchObject({ status: "failed", error });
@@ -92,33 +92,33 @@ describe("a messages job that fails", () => {
 
   it.each<[string, SdkQuery]>([
     [
-      "when it is asked",
+      "when it is called",
       () => {
         throw new Error("boom");
       },
     ],
-    ["when it answers", () => Promise.reject(new Error("boom"))],
+    ["by rejecting", () => Promise.reject(new Error("boom"))],
     [
-      "among its messages",
+      "between two messages",
       async function* () {
         yield { type: "assistant", content: "so far" };
         throw new Error("boom");
       },
     ],
-  ])("by throwing %s has said why", async (_, sdkQuery) => {
+  ])("has the reason in its result when sdkQuery throws %s", async (_, sdkQuery) => {
     expect((await listen(sdkQuery)).result).toMatchObject({ status: "failed", error: "boom" });
   });
 
-  it("by answering no messages at all has that said", async () => {
+  it("reports an sdkQuery that returns no async iterable", async () => {
     const { result } = await listen(() => "hello" as never);
     expect(result).toMatchObject({
       status: "failed",
-      error: "The sdkQuery answered no async iterable of messages.",
+      error: "The sdkQuery returned no async iterable of messages.",
     });
   });
 });
 
-describe("a messages job that is told to end", () => {
+describe("a messages job that is stopped", () => {
   class HangingMessages implements AsyncIterableIterator<unknown> {
     returns = 0;
     readonly next = (): Promise<IteratorResult<unknown>> => this.#next;
@@ -140,7 +140,7 @@ describe("a messages job that is told to end", () => {
     }
   }
 
-  it("has its iterator returned, and its controller aborted", async () => {
+  it("calls `return` of the iterator, and aborts its controller", async () => {
     const messages = new HangingMessages(new Promise(() => {}), () =>
       Promise.resolve({ done: true, value: undefined }),
     );
@@ -155,7 +155,7 @@ describe("a messages job that is told to end", () => {
     expect(isAborted).toBe(true);
   });
 
-  it("and hangs even then is given up after the grace", async () => {
+  it("is abandoned after the grace when the iterator hangs", async () => {
     const scene = new Scene({
       sdkQuery: () => new HangingMessages(new Promise(() => {}), () => new Promise(() => {})),
     });
@@ -164,7 +164,7 @@ describe("a messages job that is told to end", () => {
     expect(scene.executor.abandonedCount).toBe(1);
   });
 
-  it("and rejects later has that dropped", async () => {
+  it("ignores a later rejection of the iterator", async () => {
     const late = settleable<never>();
     const returned = (): Promise<never> => Promise.reject(new Error("cannot"));
     const scene = new Scene({ sdkQuery: () => new HangingMessages(late.promise, returned) });
@@ -174,7 +174,7 @@ describe("a messages job that is told to end", () => {
     expect(result).toMatchObject({ status: "timeout" });
   });
 
-  it("before it has its first message ends at once", async () => {
+  it("ends at once before the first message", async () => {
     const { result } = await new Scene({ sdkQuery: () => new Promise(() => {}) }).run(
       { timeout: "5s" },
       {},

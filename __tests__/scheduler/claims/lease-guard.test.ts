@@ -1,12 +1,13 @@
 /** What a scheduler does on a store that others share when it cannot renew its claims. */
 import { describe, expect, it } from "vitest";
 import { type Agent, type Job, type JobRecord, releaseClaim, type ScheduleKey } from "../../../src/index.js";
-import { agent, fleet, type Fleet, watch } from "../fleet.js";
+import { agent, every, gatedScene, type GatedScene } from "../scene.js";
+import { watch } from "../../watched-promise.js";
 
 const WORK: ScheduleKey = { agent: "a", schedule: "work" };
 const GONE = new Error("the database is away");
 
-interface Stage extends Fleet {
+interface Stage extends GatedScene {
   readonly agents: readonly Agent[];
   /** When jobs were told to end, and why: "00:00:30 its claim could not…". */
   readonly told: string[];
@@ -20,7 +21,7 @@ interface StageOptions {
 
 /** A job of ten minutes that ends, as `ending` says, when it is told to. */
 function stage({ isShared = true, ending = "throw" }: StageOptions = {}): Stage {
-  const set = fleet({ leaseMs: 30_000, isShared });
+  const set = gatedScene({ leaseMs: 30_000, isShared });
   const told: string[] = [];
   const ended: JobRecord[] = [];
   set.scheduler.on("job:finished", ({ job }) => ended.push(job));
@@ -36,11 +37,11 @@ function stage({ isShared = true, ending = "throw" }: StageOptions = {}): Stage 
     }
     return "half done";
   };
-  return { ...set, told, ended, agents: [agent("a", { every: "1h", run })] };
+  return { ...set, told, ended, agents: [agent("a", { work: every("1h") }, { run })] };
 }
 
 /** In steps in which everything that waits gets its turn. */
-async function pass({ clock }: Fleet, seconds: number): Promise<void> {
+async function pass({ clock }: GatedScene, seconds: number): Promise<void> {
   for (let second = 0; second < seconds; second++) await clock.advance("1s");
 }
 
@@ -145,7 +146,7 @@ describe("a scheduler that cannot renew", () => {
     expect(stopping.state).toBe("rejected");
     set.store.fail("renew", GONE, 60);
     await pass(set, 60);
-    expect(set.errors).toEqual(["the database is away"]);
+    expect(set.troubles).toEqual(["the database is away"]);
   });
 
   it("says each thing once while no pass gets through, and not more than ten", async () => {
@@ -156,13 +157,13 @@ describe("a scheduler that cannot renew", () => {
       set.store.fail("claimDue", new Error(message));
       await set.clock.advance("1s");
     }
-    expect(set.errors).toEqual(["refused", "starting up"]);
+    expect(set.troubles).toEqual(["refused", "starting up"]);
     await set.clock.advance("2s");
     for (let number = 0; number < 12; number++) {
       set.store.fail("claimDue", new Error(`refused: ${number}`));
       await set.clock.advance("1s");
     }
-    expect(set.errors).toHaveLength(2 + 10);
+    expect(set.troubles).toHaveLength(2 + 10);
   });
 
   it("does nothing of that on a store of its own: a disk that hangs ends no job", async () => {
@@ -289,7 +290,7 @@ describe("a job that was told to end because its claim could not be renewed", ()
       await set.clock.sleep("40s");
       throw new Error("called off");
     };
-    await set.scheduler.start([agent("a", { every: "1h", run })]);
+    await set.scheduler.start([agent("a", { work: every("1h") }, { run })]);
     await set.clock.advance("5s");
     set.store.fail("renew", GONE, 20);
     const [job] = await set.store.jobs.list();

@@ -80,7 +80,7 @@ describe("pause", () => {
 describe("resume", () => {
   it("after many slots makes up for at most one of them", async () => {
     const { scheduler, clock, runs } = scene();
-    await scheduler.start([agent("a", { i: every("5m"), c: cron("*/5 * * * *") }, 2)]);
+    await scheduler.start([agent("a", { i: every("5m"), c: cron("*/5 * * * *") }, { capacity: 2 })]);
     await clock.advance("1s");
     await scheduler.pause("a");
     await clock.advance("50m");

@@ -1,5 +1,5 @@
 /** Another process asks the scheduler through the state: it acts once, and answers there. */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   FakeClock,
   FileStore,
@@ -67,6 +67,7 @@ async function asked(
     work: ({ signal }) => work(signal, clock),
   });
   const guest = new FileStore({ stateDir, clock });
+  onTestFinished(() => guest.close());
   await stage.scheduler.start([agent("a", { x: every("1h") })]);
   await vi.waitFor(() => expect(stage.jobs).toHaveLength(1));
   const ask: Asked["ask"] = (key, request) =>
@@ -173,7 +174,7 @@ describe("a request to run a schedule", () => {
 
   it("is refused by a scheduler that has no room and no others beside it", async () => {
     const stage = await asked((_, clock) => clock.sleep("30m"), { maxConcurrent: 1 });
-    stage.scheduler.setAgents([agent("a", { x: every("1h"), y: { type: "webhook" } }, 2)]);
+    stage.scheduler.setAgents([agent("a", { x: every("1h"), y: { type: "webhook" } }, { capacity: 2 })]);
     const answer = await stage.ask({ agent: "a", schedule: "y" }, { action: "run" });
     expect(answer).toMatchObject({ refusal: "at_capacity" });
     expect(stage.clock.now().getTime() - Date.parse(START)).toBeLessThan(5_000);
@@ -318,7 +319,7 @@ describe("a request that nobody answers", () => {
 
   it("is written again while it is waited for, and then taken back", async () => {
     const clock = new FakeClock(START);
-    const store = new FileStore({ stateDir: stateDirectory(), clock });
+    await using store = new FileStore({ stateDir: stateDirectory(), clock });
     const seen = new Set<string | undefined>();
     const watched = {
       read: (key: typeof X) => store.read(key),
@@ -385,7 +386,7 @@ describe("a request that nobody answers", () => {
   it("is noticed by a scheduler that starts meanwhile", async () => {
     const stateDir = stateDirectory();
     const clock = new FakeClock(START);
-    const guest = new FileStore({ stateDir, clock });
+    await using guest = new FileStore({ stateDir, clock });
     const asking = askScheduler(guest, X, { action: "run" }, { clock });
     await vi.waitFor(() => expect(clock.sleeping).toBe(1));
     const stage = scene({ store: new FileStore({ stateDir }), clock });

@@ -1,7 +1,7 @@
 /** Would it start, and if not, why: the reasons in their order. */
 import { describe, expect, it } from "vitest";
 import { checkSchedule, type ScheduleQuestion, type ScheduleSkipReason } from "../../../src/index.js";
-import { isAutomatic } from "../../../src/scheduler/control/schedule-check.js";
+import { isAutomatic } from "../../../src/scheduler/timing/schedule.js";
 import { START } from "../scene.js";
 
 const NOW = Date.parse(START);

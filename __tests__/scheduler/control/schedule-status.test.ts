@@ -108,7 +108,7 @@ describe("what a schedule waits for", () => {
     });
     await stage.scheduler.start([
       agent("a", { long: every("1d"), x: every("1h"), hook: { type: "webhook" } }),
-      agent("b", { long: every("1d"), x: once("2026-03-01T00:01:00Z") }, 2),
+      agent("b", { long: every("1d"), x: once("2026-03-01T00:01:00Z") }, { capacity: 2 }),
     ]);
     return stage;
   }

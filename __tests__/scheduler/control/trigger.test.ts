@@ -8,7 +8,7 @@ const NEXT_WEEK = once("2026-03-08T00:00:00Z");
 describe("trigger", () => {
   it("starts the schedule that is named, or the agent's first, and answers the job's id", async () => {
     const { scheduler, clock, runs, jobs } = scene();
-    await scheduler.start([agent("a", { first: NEXT_WEEK, second: NEXT_WEEK }, 2)]);
+    await scheduler.start([agent("a", { first: NEXT_WEEK, second: NEXT_WEEK }, { capacity: 2 })]);
     const named = await scheduler.trigger("a", "second");
     const unnamed = await scheduler.trigger("a");
     await clock.advance(0);
@@ -71,7 +71,7 @@ describe("trigger", () => {
 
   it("does not start a schedule that runs", async () => {
     const stage: Scene = scene({ work: () => stage.clock.sleep("1m") });
-    await stage.scheduler.start([agent("a", { x: NEXT_WEEK }, 2)]);
+    await stage.scheduler.start([agent("a", { x: NEXT_WEEK }, { capacity: 2 })]);
     const both = await Promise.all([stage.scheduler.trigger("a", "x"), stage.scheduler.trigger("a", "x")]);
     expect(both).toMatchObject([{ success: true }, { skipped: true, skipReason: "already_running" }]);
   });
@@ -120,7 +120,11 @@ describe("trigger", () => {
   it("counts as a run: an interval goes on from its end, cron on its grid, a `once` still has its time", async () => {
     const { scheduler, clock, plan } = scene();
     await scheduler.start([
-      agent("a", { interval: every("1h"), cron: cron("0 * * * *"), once: once("2026-03-01T02:00:00Z") }, 3),
+      agent(
+        "a",
+        { interval: every("1h"), cron: cron("0 * * * *"), once: once("2026-03-01T02:00:00Z") },
+        { capacity: 3 },
+      ),
     ]);
     await clock.advance("30m");
     for (const name of ["interval", "cron", "once"]) await scheduler.trigger("a", name);
@@ -136,7 +140,7 @@ describe("trigger", () => {
     });
     await stage.scheduler.start([agent("a", { long: every("1d"), x: every("1h") })]);
     await stage.clock.advance("1m");
-    stage.scheduler.setAgents([agent("a", { long: every("1d"), x: every("1h") }, 2)]);
+    stage.scheduler.setAgents([agent("a", { long: every("1d"), x: every("1h") }, { capacity: 2 })]);
     const result = stage.scheduler.trigger("a", "x");
     await stage.clock.advance("20m");
     await result;

@@ -1,4 +1,4 @@
-/** Agents that a program has made are held against the same definition as those of a file. */
+/** The check of agents that a program made, by the same definition as the agents of a file. */
 import { describe, expect, it } from "vitest";
 import { checkAgents } from "../../../src/scheduler/definition/check-agents.js";
 import { ConfigError } from "../../../src/scheduler/definition/errors.js";
@@ -27,7 +27,7 @@ describe("agents of a program", () => {
     ).not.toThrow();
   });
 
-  it("are refused with everything that is wrong, in words and without a file", () => {
+  it("are rejected with all problems, whose positions are paths", () => {
     expect(
       problemsOf([
         { name: "writer", schedules: { nightly: { type: "cron", expression: "61 * * * *" } } },
@@ -50,22 +50,22 @@ describe("agents of a program", () => {
     ["on_failure", { on_failure: "pause" }],
     ["work_source", { work_source: null }],
     ["enabled", { schedules: { s: { type: "chat", enabled: false } } }],
-  ])("have no %s, which only a file has", (key, keys) => {
+  ])("cannot have %s, which only a file has", (key, keys) => {
     expect(problemsOf([{ name: "a", ...keys }])[0]).toContain(`Unknown key "${key}"`);
   });
 
-  it("may have keys that the host reads itself, when it names them", () => {
+  it("may have the keys that the host lists in agentKeys", () => {
     expect(() => checkAgents([{ name: "a", model: "small" }], { agentKeys: ["model"] })).not.toThrow();
     expect(problemsOf([{ name: "a", model: "small" }])).toHaveLength(1);
   });
 
-  it("have no keys that objects inherit", () => {
+  it("cannot have a type that objects inherit as a key", () => {
     expect(problemsOf([{ name: "a", schedules: { constructor: { type: "constructor" } } }])[0]).toContain(
       "Unknown type",
     );
   });
 
-  it("are a list", () => {
+  it("must be a list", () => {
     expect(problemsOf({ name: "a" })).toEqual([
       "agents: Invalid agents with a map: expected a list of agents",
     ]);

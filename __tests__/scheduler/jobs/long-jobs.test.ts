@@ -1,19 +1,20 @@
 /** Jobs that outlast a stop, a lease, or a machine's sleep: their claims stay theirs and their results are kept. */
 import { describe, expect, it } from "vitest";
 import { type Agent, FakeClock, type JobRecord, MemoryStore, Scheduler } from "../../../src/index.js";
-import { agent, type Fleet, fleet, watch } from "../fleet.js";
+import { agent, every, gatedScene, type GatedScene, HOURLY } from "../scene.js";
+import { watch } from "../../watched-promise.js";
 
 const WORK = { agent: "a", schedule: "work" };
 
 interface Run {
-  readonly scene: Fleet;
+  readonly scene: GatedScene;
   readonly agents: readonly Agent[];
   readonly running: { now: number; most: number };
 }
 
 /** An agent "a" whose job takes ten minutes and does not listen to its signal. */
-function tenMinutes(options: Parameters<typeof fleet>[0] = {}, minutes = 10): Run {
-  const scene = fleet(options);
+function tenMinutes(options: Parameters<typeof gatedScene>[0] = {}, minutes = 10): Run {
+  const scene = gatedScene(options);
   const running = { now: 0, most: 0 };
   const run = async (): Promise<string> => {
     running.most = Math.max(running.most, ++running.now);
@@ -21,10 +22,10 @@ function tenMinutes(options: Parameters<typeof fleet>[0] = {}, minutes = 10): Ru
     running.now--;
     return "done";
   };
-  return { scene, agents: [agent("a", { every: "1h", run })], running };
+  return { scene, agents: [agent("a", { work: every("1h") }, { run })], running };
 }
 
-async function timedOut({ scheduler, clock }: Fleet): Promise<void> {
+async function timedOut({ scheduler, clock }: GatedScene): Promise<void> {
   const stop = watch(scheduler.stop({ timeout: 5_000 }));
   await clock.advance("5s");
   expect(stop.state).toBe("rejected");
@@ -33,7 +34,7 @@ async function timedOut({ scheduler, clock }: Fleet): Promise<void> {
 describe("a job that outlasts a stop", () => {
   it("is recorded when it ends, with its next plan", async () => {
     const { scene, agents } = tenMinutes();
-    const { scheduler, clock, store, errors } = scene;
+    const { scheduler, clock, store, troubles } = scene;
     await scheduler.start(agents);
     await clock.advance("1m");
     await timedOut(scene);
@@ -50,7 +51,7 @@ describe("a job that outlasts a stop", () => {
       failure_count: 0,
     });
     expect((await store.read(WORK)).claim ?? null).toBeNull();
-    expect(errors).toEqual([]);
+    expect(troubles).toEqual([]);
   });
 
   it("keeps the store open until it has ended, and listens to it, and not longer", async () => {
@@ -66,7 +67,7 @@ describe("a job that outlasts a stop", () => {
   });
 
   it("is still counted, and can be cancelled", async () => {
-    const scene = fleet();
+    const scene = gatedScene();
     const { scheduler, clock, store, settle } = scene;
     const ids: string[] = [];
     scheduler.on("job:started", ({ job }) => ids.push(job.id));
@@ -77,7 +78,7 @@ describe("a job that outlasts a stop", () => {
         signal.addEventListener("abort", () => words++);
         void clock.sleep("1m").then(() => reject(new Error(`${words} abort`)));
       });
-    await scheduler.start([agent("a", { run })]);
+    await scheduler.start([agent("a", HOURLY, { run })]);
     await clock.advance("1s");
     await timedOut(scene);
     expect([scheduler.getTotalRunningJobCount(), scheduler.getRunningJobCount("a")]).toEqual([1, 1]);
@@ -129,7 +130,7 @@ describe("a job that outlasts a stop", () => {
 
   it("is recorded although that fails at first", async () => {
     const { scene, agents } = tenMinutes();
-    const { scheduler, clock, store, errors } = scene;
+    const { scheduler, clock, store, troubles } = scene;
     await scheduler.start(agents);
     await clock.advance("1m");
     await timedOut(scene);
@@ -137,7 +138,7 @@ describe("a job that outlasts a stop", () => {
     await clock.advance("10m");
     expect(await store.read(WORK)).toMatchObject({ status: "idle", next_run_at: "2026-03-01T01:10:00.000Z" });
     expect(await store.jobs.list()).toMatchObject([{ status: "completed" }]);
-    expect(errors).toEqual(["Could not record the end of a job of a/work: the disk is gone"]);
+    expect(troubles).toEqual(["Could not record the end of a job of a/work: the disk is gone"]);
     expect([store.count("close"), clock.sleeping]).toEqual([1, 0]);
   });
 });
@@ -219,10 +220,10 @@ describe("a claim", () => {
   });
 
   it("that comes while the result of the job before is on its way starts a job of its own", async () => {
-    const scene = fleet({ leaseMs: 30_000 });
+    const scene = gatedScene({ leaseMs: 30_000 });
     const { scheduler, clock, starts, store } = scene;
     const gate = store.hold("finishJobs", "after");
-    await scheduler.start([agent("a", { every: "10s", run: () => clock.sleep("1s") })]);
+    await scheduler.start([agent("a", { work: every("10s") }, { run: () => clock.sleep("1s") })]);
     await clock.advance("1s");
     await gate.reached;
     await clock.advance("10s");
@@ -262,7 +263,7 @@ describe("a job that ignores its timeout", () => {
       await clock.advance("40m");
       expect(ended.filter(({ status }) => status === "timeout")).toHaveLength(1);
       expect(ended.at(-1)).toMatchObject({ status: "completed", summary: "done" });
-      expect(lines.filter((line) => line.includes("its result is dropped"))).toHaveLength(1);
+      expect(lines.filter((line) => line.includes("its result is ignored"))).toHaveLength(1);
       await scheduler.stop();
     },
   );

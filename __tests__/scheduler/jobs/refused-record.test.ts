@@ -13,8 +13,8 @@ class RefusingStore extends MemoryStore {
   override async finishJobs(ends: readonly JobFinish[]): Promise<readonly FinishResult[]> {
     const error = new StateError("The job id is taken.", { code: "INVALID_STATE" });
     const results = await super.finishJobs(ends);
-    return results.map((result, index) =>
-      ends[index]?.claim.agent === "unlucky" ? { ...result, record: "failed", error } : result,
+    return results.map((result, index): FinishResult =>
+      ends[index]?.claim.agent === "unlucky" ? { claim: result.claim, record: "failed", error } : result,
     );
   }
 }

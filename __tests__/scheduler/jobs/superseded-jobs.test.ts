@@ -1,20 +1,23 @@
 /** What a scheduler on a shared store records of jobs whose slots another has taken. */
 import { describe, expect, it } from "vitest";
 import type { JobRecord, ScheduleKey } from "../../../src/index.js";
-import { agent, fleet, type Fleet } from "../fleet.js";
+import { agent, every, type GatedScene, gatedScene } from "../scene.js";
 
 const WORK: ScheduleKey = { agent: "a", schedule: "work" };
 
 /** A job of two minutes whose slot is taken meanwhile, as by another scheduler. */
-async function superseded(isShared: boolean, end: () => unknown): Promise<Fleet & { ended: JobRecord[] }> {
-  const set = fleet({ leaseMs: 30_000, isShared });
+async function superseded(
+  isShared: boolean,
+  end: () => unknown,
+): Promise<GatedScene & { ended: JobRecord[] }> {
+  const set = gatedScene({ leaseMs: 30_000, isShared });
   const ended: JobRecord[] = [];
   set.scheduler.on("job:finished", ({ job }) => ended.push(job));
   const run = async (): Promise<unknown> => {
     await set.clock.sleep("2m");
     return end();
   };
-  await set.scheduler.start([agent("a", { every: "1h", run })]);
+  await set.scheduler.start([agent("a", { work: every("1h") }, { run })]);
   await set.clock.advance("5s");
   set.store.fail("renew", new Error("away"), 1_000);
   for (let second = 0; second < 40; second++) await set.clock.advance("1s");

@@ -15,9 +15,9 @@ import {
   type JobFinish,
   type ScheduleKey,
 } from "../../../src/index.js";
-import { watch } from "../fleet.js";
+import { agent, every, once, type Scene, scene, type SceneOptions, START } from "../scene.js";
+import { watch } from "../../watched-promise.js";
 import { GatedStore, Signal } from "../gated-store.js";
-import { agent, every, once, scene, type Scene, type SceneOptions, START } from "../scene.js";
 
 /** Claims at most `most` at once, and says when there may be more. Keeps what was done, in its order. */
 class CappedStore extends GatedStore {

@@ -1,36 +1,36 @@
 /** The loop: when it looks, how long it sleeps, what wakes it, and what it does when looking fails. */
 import { describe, expect, it } from "vitest";
-import { agent, every, fleet } from "../fleet.js";
+import { agent, cron, every, gatedScene, HOURLY } from "../scene.js";
 
 describe("the loop", () => {
   it("looks once per check interval while nothing is due", async () => {
-    const { scheduler, clock } = fleet();
-    await scheduler.start([agent("a", { cron: "0 12 * * *" })]);
+    const { scheduler, clock } = gatedScene();
+    await scheduler.start([agent("a", { work: cron("0 12 * * *") })]);
     await clock.advance(9_999);
     expect(scheduler.getState().checkCount).toBe(10);
   });
 
   it("tells when it looked last", async () => {
-    const { scheduler, clock } = fleet({ checkInterval: 400 });
+    const { scheduler, clock } = gatedScene({ checkInterval: 400 });
     await scheduler.start([]);
     await clock.advance(1_000);
     expect(scheduler.getState().lastCheckAt).toEqual(new Date("2026-03-01T00:00:00.800Z"));
   });
 
   it("sleeps exactly until the next slot", async () => {
-    const { scheduler, clock, starts } = fleet({ checkInterval: 60_000 });
+    const { scheduler, clock, starts } = gatedScene({ checkInterval: 60_000 });
     await scheduler.start([
-      agent("a", { schedules: { work: { type: "once", at: "2026-03-01T00:00:07.123Z" } } }),
-      agent("b", { cron: "30 * * * * *" }),
+      agent("a", { work: { type: "once", at: "2026-03-01T00:00:07.123Z" } }),
+      agent("b", { work: cron("30 * * * * *") }),
     ]);
     await clock.advance("31s");
     expect(starts).toEqual(["a 00:00:07.123", "b 00:00:30"]);
   });
 
   it("starts at once what came due while it looked", async () => {
-    const { scheduler, clock, store, starts } = fleet({ checkInterval: 60_000 });
+    const { scheduler, clock, store, starts } = gatedScene({ checkInterval: 60_000 });
     const gate = store.hold("claimDue", "after");
-    await scheduler.start([agent("a", { cron: "1 * * * * *" })]);
+    await scheduler.start([agent("a", { work: cron("1 * * * * *") })]);
     await gate.reached;
     await clock.advance(1_001);
     gate.open();
@@ -39,9 +39,9 @@ describe("the loop", () => {
   });
 
   it("does not spin before a slot that has to wait", async () => {
-    const { scheduler, clock, starts } = fleet({ maxConcurrent: 1 });
+    const { scheduler, clock, starts } = gatedScene({ maxConcurrent: 1 });
     const run = (): Promise<void> => clock.sleep("1m");
-    await scheduler.start([agent("a", { run }), agent("b", { run })]);
+    await scheduler.start([agent("a", HOURLY, { run }), agent("b", HOURLY, { run })]);
     await clock.advance("59s");
     expect(starts).toEqual(["a 00:00"]);
     expect(scheduler.getState().checkCount).toBeLessThan(70);
@@ -50,7 +50,7 @@ describe("the loop", () => {
   });
 
   it("forgets no wake that comes during a pass", async () => {
-    const { scheduler, clock, store, starts } = fleet({ checkInterval: 60_000 });
+    const { scheduler, clock, store, starts } = gatedScene({ checkInterval: 60_000 });
     await scheduler.start([]);
     await clock.advance("10s");
     const gate = store.hold("claimDue", "after");
@@ -63,7 +63,7 @@ describe("the loop", () => {
   });
 
   it("never looks while it is looking", async () => {
-    const { scheduler, clock, store } = fleet();
+    const { scheduler, clock, store } = gatedScene();
     await scheduler.start([agent("a")]);
     await clock.advance("5s");
     const gate = store.hold("claimDue");
@@ -80,12 +80,12 @@ describe("the loop", () => {
   });
 
   it("tells a store that fails once, and looks no more often for it", async () => {
-    const { scheduler, clock, store, errors, lines } = fleet();
+    const { scheduler, clock, store, troubles, lines } = gatedScene();
     await scheduler.start([]);
     await clock.advance(500);
     store.fail("claimDue", new Error("the disk is gone"), 1_000);
     await clock.advance("60s");
-    expect(errors).toEqual(["the disk is gone"]);
+    expect(troubles).toEqual(["the disk is gone"]);
     expect(lines.filter((line) => line.startsWith("error"))).toEqual([
       "error: Error during schedule check: the disk is gone",
     ]);
@@ -93,19 +93,22 @@ describe("the loop", () => {
   });
 
   it("goes on when a store that failed works again, and tells when it fails anew", async () => {
-    const { scheduler, clock, store, errors, starts } = fleet();
+    const { scheduler, clock, store, troubles, starts } = gatedScene();
     store.fail("claimDue", new Error("the disk is gone"), 5);
     await scheduler.start([agent("a")]);
     await clock.advance("10s");
     expect(starts).toEqual(["a 00:00:05"]);
     store.fail("claimDue", new Error("the disk is gone"), 5);
     await clock.advance("10s");
-    expect(errors).toEqual(["the disk is gone", "the disk is gone"]);
+    expect(troubles).toEqual(["the disk is gone", "the disk is gone"]);
   });
 
   it.each(["define", "renew", "claimDue"] as const)("survives a failing %s", async (call) => {
-    const { scheduler, clock, store, starts } = fleet({ leaseMs: 3_000 });
-    const agents = [agent("long", { run: () => clock.sleep("20s") }), agent("a", { every: "5s" })];
+    const { scheduler, clock, store, starts } = gatedScene({ leaseMs: 3_000 });
+    const agents = [
+      agent("long", HOURLY, { run: () => clock.sleep("20s") }),
+      agent("a", { work: every("5s") }),
+    ];
     await scheduler.start(agents);
     await clock.advance("1s");
     store.fail(call, new Error("the disk is gone"));
@@ -115,8 +118,8 @@ describe("the loop", () => {
   });
 
   it("takes a change from outside into account at once", async () => {
-    const { scheduler, clock, store, starts } = fleet({ checkInterval: 60_000 });
-    await scheduler.start([agent("a", { cron: "0 12 * * *" })]);
+    const { scheduler, clock, store, starts } = gatedScene({ checkInterval: 60_000 });
+    await scheduler.start([agent("a", { work: cron("0 12 * * *") })]);
     await clock.advance("5s");
     await store.changeFromOutside(
       { agent: "a", schedule: "work" },
@@ -129,11 +132,11 @@ describe("the loop", () => {
 
 describe("a job", () => {
   it("of ten minutes delays no other agent's schedule by a millisecond", async () => {
-    const { scheduler, clock, starts } = fleet();
+    const { scheduler, clock, starts } = gatedScene();
     await scheduler.start([
-      agent("slow", { run: () => clock.sleep("10m") }),
-      agent("cron", { cron: "*/2 * * * *" }),
-      agent("interval", { every: "90s" }),
+      agent("slow", HOURLY, { run: () => clock.sleep("10m") }),
+      agent("cron", { work: cron("*/2 * * * *") }),
+      agent("interval", { work: every("90s") }),
     ]);
     await clock.advance("7m");
     expect(starts.filter((start) => start.startsWith("cron"))).toEqual([
@@ -151,7 +154,7 @@ describe("a job", () => {
   });
 
   it("is one of three at a time for an agent that may have three", async () => {
-    const { scheduler, clock, starts } = fleet();
+    const { scheduler, clock, starts } = gatedScene();
     let running = 0;
     let most = 0;
     const run = async (): Promise<void> => {
@@ -161,7 +164,7 @@ describe("a job", () => {
     };
     const names = ["a", "b", "c", "d", "e"];
     const schedules = Object.fromEntries(names.map((name) => [name, every("1h")]));
-    await scheduler.start([agent("many", { schedules, max: 3, run })]);
+    await scheduler.start([agent("many", schedules, { capacity: 3, run })]);
     await clock.advance("5s");
     expect([running, scheduler.getRunningJobCount("many"), scheduler.getTotalRunningJobCount()]).toEqual([
       3, 3, 3,
@@ -175,9 +178,9 @@ describe("a job", () => {
   });
 
   it("starts when capacity frees, without waiting for the next look", async () => {
-    const { scheduler, clock, starts } = fleet({ checkInterval: 60_000 });
+    const { scheduler, clock, starts } = gatedScene({ checkInterval: 60_000 });
     const schedules = { first: every("1h"), second: every("1h") };
-    await scheduler.start([agent("a", { schedules, run: () => clock.sleep(1_234) })]);
+    await scheduler.start([agent("a", schedules, { run: () => clock.sleep(1_234) })]);
     await clock.advance("5s");
     expect(starts).toEqual(["a 00:00", "a 00:00:01.234"]);
   });

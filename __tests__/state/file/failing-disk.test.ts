@@ -205,8 +205,7 @@ describe("a claim", () => {
         subject.failAt(place, code);
         await expect(subject.store.claimDue(1)).rejects.toThrow(StateFileError);
         subject.repair();
-        expect((await subject.store.read(KEY)).status).toBe("idle");
-        expect((await subject.store.claimDue(0)).nextDueAt).toEqual(new Date(PAST));
+        expect(await subject.store.read(KEY)).toMatchObject({ status: "idle", next_run_at: PAST });
       }
       const { claims } = await subject.patiently(subject.store.claimDue(1));
       expect(claims).toMatchObject([KEY]);
@@ -230,31 +229,34 @@ describe("a claim", () => {
     expect(await subject.store.read(KEY)).toMatchObject({ status: "idle", failure_count: 1 });
   });
 
-  it.each(committing)("whose end with others fails at `%s` is held as they are", async (_, place) => {
-    await using subject = await Subject.opened();
-    const others = ["other", "third"].map((schedule) => ({ agent: "b", schedule }));
-    for (const key of others) await subject.store.update(key, { next_run_at: PAST });
-    await subject.store.define({ agents: [{ agent: "b", maxConcurrent: 2 }], schedules: [KEY, ...others] });
-    const { claims } = await subject.store.claimDue(10);
-    expect(claims).toHaveLength(3);
-    const ends = claims.map((claim) => ({ claim, change: { failure_count: 1 } }));
-    for (const code of CODES) {
-      subject.failAt(place, code);
-      await expect(subject.store.finishJobs(ends)).rejects.toThrow(StateFileError);
-      subject.repair();
-      for (const claim of claims) {
-        expect(await subject.store.read(claim)).toMatchObject({
-          status: "running",
-          claim: claim.state.claim,
-        });
-        expect(await subject.store.renew(claim)).toBe(true);
+  it.each(committing)(
+    "that ends together with other claims stays held like them when `%s` fails",
+    async (_, place) => {
+      await using subject = await Subject.opened();
+      const others = ["other", "third"].map((schedule) => ({ agent: "b", schedule }));
+      for (const key of others) await subject.store.update(key, { next_run_at: PAST });
+      await subject.store.define({ agents: [{ agent: "b", maxConcurrent: 2 }], schedules: [KEY, ...others] });
+      const { claims } = await subject.store.claimDue(10);
+      expect(claims).toHaveLength(3);
+      const ends = claims.map((claim) => ({ claim, change: { failure_count: 1 } }));
+      for (const code of CODES) {
+        subject.failAt(place, code);
+        await expect(subject.store.finishJobs(ends)).rejects.toThrow(StateFileError);
+        subject.repair();
+        for (const claim of claims) {
+          expect(await subject.store.read(claim)).toMatchObject({
+            status: "running",
+            claim: claim.state.claim,
+          });
+          expect(await subject.store.renew(claim)).toBe(true);
+        }
       }
-    }
-    const ended: FinishResult = { claim: "ended", record: "none" };
-    expect(await subject.patiently(subject.store.finishJobs(ends))).toEqual([ended, ended, ended]);
-    for (const claim of claims)
-      expect(await subject.store.read(claim)).toMatchObject({ status: "idle", failure_count: 1 });
-  });
+      const ended: FinishResult = { claim: "ended", record: "none" };
+      expect(await subject.patiently(subject.store.finishJobs(ends))).toEqual([ended, ended, ended]);
+      for (const claim of claims)
+        expect(await subject.store.read(claim)).toMatchObject({ status: "idle", failure_count: 1 });
+    },
+  );
 
   it("is made even when the job of the expired one before it cannot be closed", async () => {
     await using subject = await Subject.opened();

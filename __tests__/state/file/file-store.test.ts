@@ -102,7 +102,7 @@ describe("the state file", () => {
     expect(watched.steps).toEqual(["lstat state.yaml"]);
   });
 
-  it("is read again within a pass when somebody edits it in place", async () => {
+  it("is read again within a pass when it is edited in place", async () => {
     const stateDir = stateDirectory();
     const { store } = storeOn(stateDir);
     await store.open();
@@ -113,7 +113,7 @@ describe("the state file", () => {
     expect((await store.claimDue(10)).claims).toHaveLength(1);
   });
 
-  it("is read before others are made to wait for the lock", async () => {
+  it("is read before other processes have to wait for the lock", async () => {
     const stateDir = stateDirectory();
     const { store, watched } = storeOn(stateDir);
     await store.update(X, { failure_count: 1 });
@@ -124,7 +124,7 @@ describe("the state file", () => {
     expect(steps).toEqual(["readFile state.yaml", expect.stringMatching(/^mkdir state.yaml.lock-/)]);
   });
 
-  it("counts as empty when somebody removes it", async () => {
+  it("counts as empty after it was removed", async () => {
     const stateDir = stateDirectory();
     const { store } = storeOn(stateDir);
     await store.update(X, { failure_count: 2 });
@@ -156,16 +156,16 @@ describe("a file store on a disk of this machine", () => {
   });
 
   it.each([
-    ["changes it", (path: string) => writeFileSync(path, "agents: {}\n")],
-    ["removes it", (path: string) => rmSync(path)],
-  ])("has to look at its file properly when somebody %s", async (_, change) => {
+    ["changed", (path: string) => writeFileSync(path, "agents: {}\n")],
+    ["removed", (path: string) => rmSync(path)],
+  ])("looks at its file again after that was %s", async (_, change) => {
     const { store, path, watched } = await opened();
     change(path);
     expect((await store.claimDue(10)).nextDueAt).toBeUndefined();
     expect(watched.count(/^lstat state.yaml$/)).toBe(1);
   });
 
-  it("leaves it to who looks properly to tell that it cannot be looked at", async () => {
+  it("reports from the full look that its file cannot be read", async () => {
     const { store, watched } = await opened();
     watched.before = () => {
       throw Object.assign(new Error("EIO: made to fail"), { code: "EIO" });
@@ -269,7 +269,7 @@ describe("a change by another store", () => {
     expect(left).not.toHaveBeenCalled();
   });
 
-  it("names the keys that became others, also those that went, and no more", async () => {
+  it("names exactly the keys that changed or went", async () => {
     const stateDir = stateDirectory();
     const { store } = storeOn(stateDir);
     const hint = { interval: "5m", expires_at: START };

@@ -47,7 +47,7 @@ describe("a umask", () => {
     });
   });
 
-  it("of 022 opens nothing to others, not even for a moment", async () => {
+  it("of 022 opens nothing to other users, not even for a moment", async () => {
     using temporary = temporaryDirectory();
     const stateDir = join(temporary.path, "state");
     const watched = new WatchedDisk();
@@ -187,7 +187,7 @@ describe("a symbolic link", () => {
 });
 
 describe("a pipe", () => {
-  it("in the place of the file is refused, and nobody waits for it", async () => {
+  it("where the file should be is refused without waiting for it", async () => {
     using temporary = temporaryDirectory();
     execFileSync("mkfifo", [join(temporary.path, "state.yaml")]);
     await using store = new FileStore({ stateDir: temporary.path });

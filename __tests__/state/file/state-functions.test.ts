@@ -55,7 +55,7 @@ describe("getScheduleState", () => {
     expect(warnings).toHaveLength(1);
   });
 
-  it("tells Node's process warnings when nobody else listens", async () => {
+  it("warns through Node's process warnings without a logger", async () => {
     const stateDir = stateDirectory();
     writeFileSync(join(stateDir, "state.yaml"), "no: [yaml");
     const emitWarning = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
@@ -98,7 +98,7 @@ describe("updateScheduleState", () => {
 });
 
 describe.skipIf(!existsSync("/proc/self/fd"))("a call that is over", () => {
-  it("leaves no file open, since nobody closes what the calls share", async () => {
+  it("leaves no file open between calls", async () => {
     const stateDir = stateDirectory();
     const held = (): string[] =>
       readdirSync("/proc/self/fd").flatMap((fd) => {

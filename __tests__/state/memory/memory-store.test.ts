@@ -1,36 +1,9 @@
-import { MemoryStore } from "../../../src/index.js";
-import type { StateOperation } from "../../../src/state/operations.js";
-import type { OwnedJobLog } from "../../../src/state/owner/owned-job-log.js";
+import { describe, expect, it } from "vitest";
+import { type Claim, FakeClock, MemoryStore } from "../../../src/index.js";
 import { describeJobFinish } from "../../contract/job-finish-contract.js";
+import { endedRecord } from "../../contract/records.js";
 import { describeStateStore } from "../../contract/state-store-contract.js";
-
-/** A memory store whose writes can be made to fail, before or after their effect. */
-class FailingMemoryStore extends MemoryStore {
-  failure: "before" | "after" | undefined;
-
-  protected override async commit(operation: StateOperation): Promise<void> {
-    if (this.failure === "before") throw new Error("no write");
-    await super.commit(operation);
-    if (this.failure === "after") throw new Error("no reply");
-  }
-
-  protected override get log(): OwnedJobLog {
-    const log = super.log;
-    return new Proxy(log, {
-      get: (target, name) => {
-        const value: unknown = Reflect.get(target, name, target);
-        if (typeof value !== "function") return value;
-        return async (...args: unknown[]): Promise<unknown> => {
-          const isWrite = name === "openRecords" || name === "closeRecords";
-          if (isWrite && this.failure === "before") throw new Error("no write");
-          const result: unknown = await value.apply(target, args);
-          if (isWrite && this.failure === "after") throw new Error("no reply");
-          return result;
-        };
-      },
-    });
-  }
-}
+import { FailingMemoryStore } from "./failing-memory-store.js";
 
 describeStateStore("memory store", (options) => new MemoryStore(options));
 describeJobFinish("memory store", (options) => {
@@ -42,4 +15,53 @@ describeJobFinish("memory store", (options) => {
     };
   };
   return { store, loseReplies: fail("after"), refuseWrites: fail("before") };
+});
+
+describe("a memory store that is opened again", () => {
+  const KEY = { agent: "a", schedule: "x" };
+  const START = "2026-03-01T00:00:00.000Z";
+
+  it("ends a claim by the final record of its job, and does not run that again", async () => {
+    await using store = new MemoryStore({ clock: new FakeClock(START) });
+    await store.open();
+    await store.update(KEY, { next_run_at: START });
+    await store.define({ schedules: [KEY] });
+    const [{ jobId }] = (await store.claimDue(1)).claims as [Claim];
+    await store.jobs.start({ id: jobId, ...KEY, trigger: "interval" });
+    await store.jobs.finish(jobId, { status: "failed", error: "no" });
+    await store.close();
+    await store.open();
+    expect(await store.read(KEY)).toMatchObject({
+      status: "idle",
+      next_run_at: null,
+      last_error: "no",
+      failure_count: 1,
+    });
+  });
+
+  it("makes the record that its last job lacks", async () => {
+    const store = new FailingMemoryStore({ clock: new FakeClock(START) });
+    await store.open();
+    const id = "job-2026-03-01-aaaaaa";
+    const last_job = { id, slot: START, trigger: "cron", attempt: 2, status: "timeout" } as const;
+    const times = { last_started_at: START, last_completed_at: "2026-03-01T00:00:02.000Z" };
+    await store.update(KEY, { last_job, ...times, last_error: "too long" });
+    await store.close();
+    await store.open();
+    expect(await store.jobs.get(id)).toEqual(
+      endedRecord(id, {
+        ...KEY,
+        trigger: "cron",
+        slot: START,
+        source: null,
+        attempt: 2,
+        started_at: START,
+        status: "timeout",
+        finished_at: times.last_completed_at,
+        duration_ms: 2000,
+        error: "too long",
+      }),
+    );
+    await store.close();
+  });
 });

@@ -1,7 +1,7 @@
 /** What the application around a store has changed: how `pg` reads values, and how its sessions write them. */
 import { Pool, types } from "pg";
 import { describe, expect, inject, it, onTestFinished, vi } from "vitest";
-import { DatabasePlace } from "../../../src/cli/location/database-location.js";
+import { DatabaseLocation } from "../../../src/cli/location/database-location.js";
 import type { OutsideChange } from "../../../src/index.js";
 import { Database } from "../../../src/state/postgres/connection/database.js";
 import { listNodes } from "../../../src/state/postgres/node/list-nodes.js";
@@ -126,13 +126,13 @@ describe.each([
 describe("a command in a process with type parsers of its own", () => {
   it("knows the database's time", async () => {
     breakParsers();
-    const place = new DatabasePlace({
+    const location = new DatabaseLocation({
       url: inject("databaseUrl"),
       schema: newSchema(),
       name: "it",
       connectMs: 5_000,
     });
-    await using reached = await place.reach(processLogger);
+    await using reached = await location.openSession(processLogger);
     expect(Math.abs(reached.now.getTime() - Date.now())).toBeLessThan(5_000);
   });
 });

@@ -1,4 +1,4 @@
-/** What every source guarantees, of a directory of files. */
+/** The contract of all work sources, for a directory of files. */
 import { describeWorkSource } from "../../contract/work-source-contract.js";
 import { HOUR_MS, WorkDirectory } from "./work-directory.js";
 

@@ -1,4 +1,4 @@
-/** Files that are no work harm no other, and are spoken of once. */
+/** Files that are not items: each is skipped with one warning, and all other items stay available. */
 import { execFileSync } from "node:child_process";
 import {
   appendFileSync,
@@ -17,17 +17,17 @@ import { WorkDirectory } from "./work-directory.js";
 const titles = async (source: DirectorySource): Promise<string[]> =>
   (await source.fetchAvailableWork()).map(({ title }) => title);
 
-describe("a file that is no work", () => {
+describe("a file that is not an item", () => {
   const BAD: readonly (readonly [string, string, (directory: WorkDirectory) => void])[] = [
-    ["bad YAML", "cannot be understood", (directory) => directory.write("bad.yaml", "a: [")],
-    ["nothing", "is empty", (directory) => directory.write("bad.md", "")],
+    ["bad YAML", "cannot be parsed", (directory) => directory.write("bad.yaml", "a: [")],
+    ["empty", "is empty", (directory) => directory.write("bad.md", "")],
     [
       "invalid UTF-8",
       "is not valid UTF-8",
       (directory) => directory.write("bad.md", Buffer.from([0x23, 0xff])),
     ],
     [
-      "too much",
+      "too large",
       "is larger than 1048576 bytes",
       (directory) => directory.write("bad.md", Buffer.alloc(1_048_577, "x")),
     ],
@@ -43,11 +43,11 @@ describe("a file that is no work", () => {
       "is not a regular file",
       (directory) => execFileSync("mkfifo", [directory.file("ready", "bad.md")]),
     ],
-    ["another kind of file", "does not end in", (directory) => directory.write("bad.txt")],
-    ["an outcome", "as outcomes do", (directory) => directory.write("bad.md.outcome.yaml", "a: 1")],
+    ["unknown extension", "does not end in", (directory) => directory.write("bad.txt")],
+    ["an outcome", "reserved for outcomes", (directory) => directory.write("bad.md.outcome.yaml", "a: 1")],
     ["too long a name", "more than 200 bytes", (directory) => directory.write(`${"x".repeat(198)}.md`)],
     [
-      "a name that is not text",
+      "a name that is not UTF-8",
       "is not valid UTF-8",
       (directory) => {
         const path = Buffer.concat([
@@ -60,17 +60,20 @@ describe("a file that is no work", () => {
     ],
   ];
 
-  it.each(BAD)("because it is or has %s is said to be so once, and harms no other", async (_, why, make) => {
-    const directory = new WorkDirectory();
-    make(directory);
-    directory.write("fine.md");
-    const source = directory.connect();
-    for (let pass = 0; pass < 3; pass++) expect(await titles(source)).toEqual(["fine.md"]);
-    expect(directory.warnings).toEqual([expect.stringContaining(why)]);
-    expect(directory.warnings[0]).toContain(directory.file("ready", ""));
-  });
+  it.each(BAD)(
+    "(%s) is skipped with one warning, and all other items stay available",
+    async (_, why, make) => {
+      const directory = new WorkDirectory();
+      make(directory);
+      directory.write("fine.md");
+      const source = directory.connect();
+      for (let pass = 0; pass < 3; pass++) expect(await titles(source)).toEqual(["fine.md"]);
+      expect(directory.warnings).toEqual([expect.stringContaining(why)]);
+      expect(directory.warnings[0]).toContain(directory.file("ready", ""));
+    },
+  );
 
-  it.each(BAD.slice(0, 7))("because it is or has %s cannot be claimed, and stays", async (_, __, make) => {
+  it.each(BAD.slice(0, 7))("(%s) cannot be claimed, and stays in ready", async (_, __, make) => {
     const directory = new WorkDirectory();
     make(directory);
     const [name = ""] = directory.list("ready");
@@ -80,7 +83,7 @@ describe("a file that is no work", () => {
     expect(directory.list("working")).toEqual([]);
   });
 
-  it.each(BAD.slice(4, 7))("because it is %s is not even moved by a claim", async (_, __, make) => {
+  it.each(BAD.slice(4, 7))("(%s) is not moved by a claim", async (_, __, make) => {
     const directory = new WorkDirectory();
     make(directory);
     const disk = new WatchedDisk();
@@ -88,7 +91,7 @@ describe("a file that is no work", () => {
     expect(disk.count(/^rename/)).toBe(0);
   });
 
-  it.each(BAD.slice(5, 7))("because it has become %s when it is opened is not read", async (_, why, make) => {
+  it.each(BAD.slice(5, 7))("(replaced by %s before it is opened) is not read", async (_, why, make) => {
     const directory = new WorkDirectory();
     directory.write("bad.md");
     const disk = new WatchedDisk();
@@ -101,7 +104,7 @@ describe("a file that is no work", () => {
     expect(directory.warnings).toEqual([expect.stringContaining(why)]);
   });
 
-  it("because it grows while it is read is work when it is whole", async () => {
+  it("(grows while it is read) becomes an item when it is complete", async () => {
     const directory = new WorkDirectory();
     const file = directory.write("a.md", "# a");
     const disk = new WatchedDisk();
@@ -115,7 +118,7 @@ describe("a file that is no work", () => {
     expect(await titles(source)).toHaveLength(1);
   });
 
-  it("is spoken of again when it was changed in vain", async () => {
+  it("is warned about again after a change that does not repair it", async () => {
     const directory = new WorkDirectory();
     const source = directory.connect();
     const file = directory.write("bad.yaml", "a: [");
@@ -125,7 +128,7 @@ describe("a file that is no work", () => {
     expect(directory.warnings).toHaveLength(2);
   });
 
-  it("is work once it was repaired", async () => {
+  it("becomes an item when it is repaired", async () => {
     const directory = new WorkDirectory();
     const source = directory.connect();
     directory.write("bad.yaml", "title: [");
@@ -135,7 +138,7 @@ describe("a file that is no work", () => {
   });
 
   it.each([".hidden.md", "a.md.tmp", ".a.md.swp"])(
-    "because it is called %s is not spoken of",
+    "(called %s) is skipped without a warning",
     async (name) => {
       const directory = new WorkDirectory();
       directory.write(name);
@@ -144,17 +147,17 @@ describe("a file that is no work", () => {
     },
   );
 
-  it("stays in working when somebody put it there, and is spoken of once", async () => {
+  it("stays in working when a person put it there, with one warning", async () => {
     const directory = new WorkDirectory();
     directory.write("a.md", "# a", "working");
     const source = directory.connect();
     await source.fetchAvailableWork();
     await source.fetchAvailableWork();
     expect(directory.list("working")).toEqual(["a.md"]);
-    expect(directory.warnings).toEqual([expect.stringContaining("was not claimed by anybody")]);
+    expect(directory.warnings).toEqual([expect.stringContaining("does not have the name of a claimed file")]);
   });
 
-  it.skipIf(process.getuid?.() === 0)("because it cannot be read is work once it can", async () => {
+  it.skipIf(process.getuid?.() === 0)("(unreadable) becomes an item when it is readable", async () => {
     const directory = new WorkDirectory();
     const file = directory.write("a.md");
     chmodSync(file, 0o000);

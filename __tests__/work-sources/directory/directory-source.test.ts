@@ -1,4 +1,4 @@
-/** Files as work: what they say, where they lie, and how the source is configured. */
+/** Files as work items: their fields, their folders, and the configuration of the source. */
 import { existsSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -14,8 +14,8 @@ const titles = async (source: DirectorySource): Promise<string[]> =>
   (await source.fetchAvailableWork()).map(({ title }) => title);
 const TOKENS = ["0".repeat(24), "f".repeat(24)] as const;
 
-describe("a directory of work", () => {
-  it("is made where it is missing, for its owner alone", async () => {
+describe("a work directory", () => {
+  it("is created when it is missing, readable by its owner only", async () => {
     const directory = new WorkDirectory();
     rmSync(directory.path, { recursive: true });
     await directory.connect().fetchAvailableWork();
@@ -24,7 +24,7 @@ describe("a directory of work", () => {
     expect(statSync(directory.path).mode & 0o777).toBe(0o700);
   });
 
-  it("is made again where it was removed while an item was worked on", async () => {
+  it("is created again when it was removed while an item was claimed", async () => {
     const directory = new WorkDirectory();
     directory.write("a.md");
     const source = directory.connect();
@@ -34,7 +34,7 @@ describe("a directory of work", () => {
     expect(directory.list("done")).toContain("a.md");
   });
 
-  it("gives items with what their files say, and when those were written", async () => {
+  it("returns items with the fields and the times of their files", async () => {
     const directory = new WorkDirectory();
     const file = directory.write("a.md", "---\npriority: high\nsize: 3\n---\n# Fix it\n");
     const writtenAt = new Date("2026-02-01T00:00:00Z");
@@ -56,7 +56,7 @@ describe("a directory of work", () => {
     ]);
   });
 
-  it("notices that a file has changed", async () => {
+  it("reads a changed file again", async () => {
     const directory = new WorkDirectory();
     const source = directory.connect();
     directory.write("a.md", "# one");
@@ -65,7 +65,7 @@ describe("a directory of work", () => {
     expect(await titles(source)).toEqual(["other"]);
   });
 
-  it("gives what the file says when it is claimed", async () => {
+  it("returns the fields that the file has when it is claimed", async () => {
     const directory = new WorkDirectory();
     const source = directory.connect();
     directory.write("a.md", "# one");
@@ -85,7 +85,7 @@ describe("a directory of work", () => {
     "percent%2F.md",
     "dots...md",
     `${"x".repeat(197)}.md`,
-  ])("takes a file called %j through all its places", async (name) => {
+  ])("moves a file called %j through all folders", async (name) => {
     const directory = new WorkDirectory();
     directory.write(name);
     const source = directory.connect();
@@ -99,7 +99,7 @@ describe("a directory of work", () => {
   });
 
   it.each(["../secret.md", "x/../../secret.md", "ready/a.md", "..", ".hidden.md", "a.tmp", "a.txt", ""])(
-    "does not give %j, which is no name of an item",
+    "rejects the id of %j, which is not the name of an item",
     async (name) => {
       const directory = new WorkDirectory();
       directory.write("a.md");
@@ -113,7 +113,7 @@ describe("a directory of work", () => {
 });
 
 describe("a claimed file", () => {
-  it("is in working under a name that says until when, and what it was called", async () => {
+  it("is in working under a name with its expiry and its old name", async () => {
     const directory = new WorkDirectory();
     directory.write("a.md");
     await directory.connect().claimWork(directory.id("a.md"));
@@ -123,7 +123,7 @@ describe("a claimed file", () => {
     ]);
   });
 
-  it("that is completed lies in done, with its outcome beside it", async () => {
+  it("is in done with its outcome beside it when it is completed", async () => {
     const directory = new WorkDirectory();
     directory.write("a.md", "# Fix it");
     const source = directory.connect();
@@ -145,7 +145,7 @@ describe("a claimed file", () => {
     });
   });
 
-  it("that failed lies in failed, with its error beside it", async () => {
+  it("is in failed with its error beside it when it failed", async () => {
     const directory = new WorkDirectory();
     directory.write("a.md");
     const source = directory.connect();
@@ -155,7 +155,7 @@ describe("a claimed file", () => {
     expect(parse(directory.read("failed", "a.md.outcome.yaml"))).toMatchObject({ error: "It broke" });
   });
 
-  it("that was lost leaves no outcome", async () => {
+  it("leaves no outcome when its claim was lost", async () => {
     const directory = new WorkDirectory();
     directory.write("a.md");
     const source = directory.connect();
@@ -171,26 +171,29 @@ describe("a work source of type directory", () => {
   const create = (keys: object): unknown => new WorkSourceRegistry().create({ type: "directory", ...keys });
 
   it.each([
-    [{}, "got undefined"],
-    [{ path: "" }, 'got ""'],
-    [{ path: 3 }, "got 3"],
-    [{ path: "a\0b" }, "got"],
-    [{ path: "inbox", claim_expires: "1h" }, 'no key "claim_expires": it has path, claim_expiry'],
-    [{ path: "inbox", claim_expiry: "1 hour" }, 'got "1 hour"'],
-  ])("refuses %j, and says why", (keys, why) => {
+    [{}, "is undefined, expected the path of a directory"],
+    [{ path: "" }, 'is "", expected'],
+    [{ path: 3 }, "is 3, expected"],
+    [{ path: "a\0b" }, "expected the path of a directory"],
+    [
+      { path: "inbox", claim_expires: "1h" },
+      'Unknown key "claim_expires" in a work source of type "directory", expected path, claim_expiry',
+    ],
+    [{ path: "inbox", claim_expiry: "1 hour" }, 'is "1 hour", expected a duration'],
+  ])("rejects %j and names the reason", (keys, why) => {
     expect(thrownBy(() => create(keys))).toMatchObject({
       code: "INVALID_WORK_SOURCE",
       message: expect.stringContaining(why),
     });
   });
 
-  it("touches nothing before it is asked", () => {
+  it("reads and creates nothing before the first call", () => {
     const directory = new WorkDirectory();
     create({ path: join(directory.path, "other") });
     expect(existsSync(join(directory.path, "other"))).toBe(false);
   });
 
-  it("keeps claims for an hour if nothing else is said", async () => {
+  it("has claims of an hour by default", async () => {
     const directory = new WorkDirectory();
     directory.write("a.md");
     const { clock, path } = directory;
@@ -199,7 +202,7 @@ describe("a work source of type directory", () => {
     expect(await source.claimWork(directory.id("a.md"))).toMatchObject({ expiresAt });
   });
 
-  it("may be reached by another path", async () => {
+  it("is the same directory by a different path", async () => {
     const directory = new WorkDirectory();
     directory.write("a.md");
     const path = join(dirname(directory.path), "renamed");
@@ -212,7 +215,7 @@ describe("a work source of type directory", () => {
 });
 
 describe("the name of a claimed file", () => {
-  it.each(["a.md", "x~y.md", "two\nlines.md"])("can be read again for %j", (name) => {
+  it.each(["a.md", "x~y.md", "two\nlines.md"])("is parsed again for %j", (name) => {
     const claimed = { expiresMs: Date.parse("2026-03-01T09:00:00.123Z"), token: TOKENS[1], name };
     expect(readClaimedName(claimedName(claimed))).toEqual(claimed);
   });

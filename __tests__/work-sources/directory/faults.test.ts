@@ -1,4 +1,4 @@
-/** What a directory of work does when the disk refuses: it says which path and why, and loses nothing. */
+/** A work directory on a failing disk: its errors name the path and the reason, and no item is lost. */
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -9,7 +9,7 @@ import { HOUR_MS, WorkDirectory } from "./work-directory.js";
 const SUCCESS = { outcome: "success", summary: "All done" } as const;
 const isRoot = process.getuid?.() === 0;
 
-/** A directory with one file, and a source on a disk of which any step can be made to fail. */
+/** A directory with one file, and a source on a disk whose operations a test can make fail. */
 function scene(): { directory: WorkDirectory; disk: WatchedDisk; source: DirectorySource; id: string } {
   const directory = new WorkDirectory();
   directory.write("a.md", "# a");
@@ -17,7 +17,7 @@ function scene(): { directory: WorkDirectory; disk: WatchedDisk; source: Directo
   return { directory, disk, source: directory.connect(disk.disk), id: directory.id("a.md") };
 }
 
-/** Makes every step fail that is called like this. */
+/** Makes every operation of the name fail. */
 function failing(disk: WatchedDisk, pattern: RegExp, code: string): void {
   disk.before = (step) => {
     if (pattern.test(step)) throw systemError(code);
@@ -28,26 +28,29 @@ const heal = (disk: WatchedDisk): void => {
   disk.before = () => {};
 };
 
-describe("a disk that refuses", () => {
+describe("a disk that fails", () => {
   it.each([
     ["EACCES", "WORK_SOURCE_FORBIDDEN", "Let this user read, write and enter it."],
-    ["ENOSPC", "WORK_SOURCE_UNAVAILABLE", "Make space."],
-    ["EXDEV", "WORK_SOURCE_UNAVAILABLE", "have to be on one file system."],
+    ["ENOSPC", "WORK_SOURCE_UNAVAILABLE", "Free some space."],
+    ["EXDEV", "WORK_SOURCE_UNAVAILABLE", "must be on one file system."],
     ["EIO", "WORK_SOURCE_UNAVAILABLE", "EIO: made to fail."],
-  ])("a claim with %s is named, and the file stays", async (code, kind, advice) => {
-    const { directory, disk, source, id } = scene();
-    failing(disk, /^rename a\.md/, code);
-    await expect(source.claimWork(id)).rejects.toMatchObject({
-      name: "WorkSourceError",
-      code: kind,
-      message: expect.stringMatching(
-        new RegExp(`^Could not rename ${directory.file("ready", "a.md")}: .*${advice}$`),
-      ),
-      cause: { code },
-    });
-    heal(disk);
-    expect(await source.claimWork(id)).toMatchObject({ isClaimed: true });
-  });
+  ])(
+    "with %s during a claim is an error with advice, and the file stays in ready",
+    async (code, kind, advice) => {
+      const { directory, disk, source, id } = scene();
+      failing(disk, /^rename a\.md/, code);
+      await expect(source.claimWork(id)).rejects.toMatchObject({
+        name: "WorkSourceError",
+        code: kind,
+        message: expect.stringMatching(
+          new RegExp(`^Could not rename ${directory.file("ready", "a.md")}: .*${advice}$`),
+        ),
+        cause: { code },
+      });
+      heal(disk);
+      expect(await source.claimWork(id)).toMatchObject({ isClaimed: true });
+    },
+  );
 
   it.each([
     /^open \..*outcome/,
@@ -57,7 +60,7 @@ describe("a disk that refuses", () => {
     /^link /,
     /^sync done/,
     /^unlink 2026/,
-  ])("to complete an item at %s lets it be completed later, with one outcome", async (step) => {
+  ])("at %s of a completion leaves an item that can be completed later, with one outcome", async (step) => {
     const { directory, disk, source, id } = scene();
     await source.claimWork(id);
     failing(disk, step, "ENOSPC");
@@ -72,16 +75,16 @@ describe("a disk that refuses", () => {
     expect(disk.open).toBe(0);
   });
 
-  it("keeps an outcome that was cut short from being taken for a whole one", async () => {
+  it("with a short write of an outcome leaves no outcome", async () => {
     const { directory, disk, source, id } = scene();
     await source.claimWork(id);
     disk.bytesTaken = () => 5;
-    await expect(source.completeWork(id, SUCCESS)).rejects.toThrow("bytes were kept");
+    await expect(source.completeWork(id, SUCCESS)).rejects.toThrow("bytes were written");
     expect(directory.list("done")).toEqual([]);
     expect(directory.list("working")).toHaveLength(1);
   });
 
-  it("to give an outcome its name has the item done all the same, and says so", async () => {
+  it("at the rename of an outcome is an error, and the item is in done", async () => {
     const { directory, disk, source, id } = scene();
     await source.claimWork(id);
     failing(disk, /^rename \..*outcome/, "EIO");
@@ -92,7 +95,7 @@ describe("a disk that refuses", () => {
     expect(directory.list("done")).toEqual([expect.stringMatching(/^\..*\.outcome\.yaml\.tmp$/), "a.md"]);
   });
 
-  it("to give back an item lets it be given back later", async () => {
+  it("at a release leaves an item that can be released later", async () => {
     const { directory, disk, source, id } = scene();
     await source.claimWork(id);
     failing(disk, /^link /, "ENOSPC");
@@ -102,7 +105,7 @@ describe("a disk that refuses", () => {
     expect(directory.list("ready")).toEqual(["a.md"]);
   });
 
-  it("after an item was given back has it available once, and ends the claim", async () => {
+  it("after the move of a release leaves the item available once, and ends the claim", async () => {
     const { directory, disk, source, id } = scene();
     await source.claimWork(id);
     failing(disk, /^sync ready/, "EIO");
@@ -115,7 +118,7 @@ describe("a disk that refuses", () => {
     expect([directory.list("ready"), directory.list("working")]).toEqual([["a.md"], []]);
   });
 
-  it("after an item was given back does not give it back a second time", async () => {
+  it("after the move of a release does not release the item twice", async () => {
     const { disk, source, id } = scene();
     await source.claimWork(id);
     failing(disk, /^sync ready/, "EIO");
@@ -124,21 +127,21 @@ describe("a disk that refuses", () => {
     expect(disk.count(/^link /)).toBe(1);
   });
 
-  it("to put one expired item back harms no other", async () => {
+  it("at the return of one expired item does not affect the other items", async () => {
     const { directory, disk, source, id } = scene();
     await source.claimWork(id);
     directory.write("b.md");
     await directory.clock.advance(HOUR_MS);
     failing(disk, /^rename 2026.*~a\.md/, "EIO");
     expect((await source.fetchAvailableWork()).map(({ externalId }) => externalId)).toEqual(["b.md"]);
-    expect(directory.warnings).toEqual([expect.stringContaining("could not be put back")]);
+    expect(directory.warnings).toEqual([expect.stringContaining("could not be moved back")]);
     await source.fetchAvailableWork();
     expect(directory.warnings).toHaveLength(1);
     heal(disk);
     expect(await source.fetchAvailableWork()).toHaveLength(2);
   });
 
-  it("to read a file for a while has it as soon as it can", async () => {
+  it("at reading a file for a while returns the item when reading works again", async () => {
     const { directory, disk, source } = scene();
     failing(disk, /^open a\.md/, "EMFILE");
     expect(await source.fetchAvailableWork()).toEqual([]);
@@ -148,7 +151,7 @@ describe("a disk that refuses", () => {
     expect(await source.fetchAvailableWork()).toHaveLength(1);
   });
 
-  it("to list a directory is named", async () => {
+  it("at listing a directory is an error that names the directory", async () => {
     const { directory, disk, source } = scene();
     failing(disk, /^readdir ready/, "EIO");
     await expect(source.fetchAvailableWork()).rejects.toThrow(
@@ -156,7 +159,7 @@ describe("a disk that refuses", () => {
     );
   });
 
-  it("to make a directory is named", async () => {
+  it("at creating a directory is an error that names the directory", async () => {
     const { directory, disk, source } = scene();
     rmSync(directory.file("done", ""), { recursive: true });
     failing(disk, /^mkdir done/, "EACCES");
@@ -168,7 +171,7 @@ describe("a disk that refuses", () => {
 });
 
 describe("a disk without hard links", () => {
-  it.each(["EPERM", "ENOTSUP"])("(%s) takes a file through all its places", async (code) => {
+  it.each(["EPERM", "ENOTSUP"])("(%s) moves a file through all folders", async (code) => {
     const { directory, disk, source, id } = scene();
     failing(disk, /^link /, code);
     await source.claimWork(id);
@@ -178,7 +181,7 @@ describe("a disk without hard links", () => {
     expect(directory.list("done")).toEqual(["a.md", "a.md.outcome.yaml"]);
   });
 
-  it("keeps a file of the same name as it is", async () => {
+  it("does not overwrite a file of the same name", async () => {
     const { directory, disk, source, id } = scene();
     failing(disk, /^link /, "EPERM");
     await source.claimWork(id);
@@ -188,7 +191,7 @@ describe("a disk without hard links", () => {
     expect(directory.read("done", "a-2.md")).toBe("# a");
   });
 
-  it("knows that a claim was lost", async () => {
+  it("detects that a claim was lost", async () => {
     const { directory, disk, source, id } = scene();
     failing(disk, /^link /, "EPERM");
     await source.claimWork(id);
@@ -197,25 +200,25 @@ describe("a disk without hard links", () => {
   });
 });
 
-describe("a directory that is none", () => {
-  it("because a file is in its place is named", async () => {
+describe("a path that is not a usable directory", () => {
+  it("because it is a file is an error that names the path", async () => {
     const directory = new WorkDirectory();
     rmSync(directory.path, { recursive: true });
     writeFileSync(directory.path, "a file");
     await expect(directory.connect().fetchAvailableWork()).rejects.toMatchObject({
       code: "WORK_SOURCE_UNAVAILABLE",
-      message: expect.stringMatching(/inbox.*It has to be a directory\.$/s),
+      message: expect.stringMatching(/inbox.*It must be a directory\.$/s),
     });
   });
 
-  it("because a file is in the place of `ready` is named", async () => {
+  it("because `ready` is a file is an error that names the path", async () => {
     const directory = new WorkDirectory();
     rmSync(directory.file("ready", ""), { recursive: true });
     writeFileSync(join(directory.path, "ready"), "a file");
-    await expect(directory.connect().fetchAvailableWork()).rejects.toThrow("It has to be a directory.");
+    await expect(directory.connect().fetchAvailableWork()).rejects.toThrow("It must be a directory.");
   });
 
-  it.skipIf(isRoot)("because it may not be entered is named", async () => {
+  it.skipIf(isRoot)("because of its permissions is an error that names the path", async () => {
     const directory = new WorkDirectory();
     const locked = join(dirname(directory.path), "locked");
     mkdirSync(locked, { mode: 0o000 });

@@ -1,4 +1,4 @@
-/** What the text of an item's file says. */
+/** The parser of an item's file. */
 import { describe, expect, it } from "vitest";
 import { readItemText } from "../../../src/work-sources/directory/item-text.js";
 
@@ -22,15 +22,15 @@ const fullItem = {
 };
 
 describe("a YAML file", () => {
-  it.each(["a.yaml", "a.yml", "a.YAML"])("called %s is an item with all its keys", (name) => {
+  it.each(["a.yaml", "a.yml", "a.YAML"])("called %s becomes an item with all its keys", (name) => {
     expect(readItemText(name, FULL)).toEqual({ ...fullItem, description: "It is broken." });
   });
 
-  it("without a title is called as its file", () => {
+  it("without a title has the name of its file as title", () => {
     expect(readItemText("fix.the.login.yaml", "size: 3")).toMatchObject({ title: "fix.the.login" });
   });
 
-  it("needs no key that matters", () => {
+  it("needs none of the known keys", () => {
     expect(readItemText("a.yaml", "size: 3\npriority:\nurl: ~")).toEqual({
       title: "a",
       description: "",
@@ -53,7 +53,7 @@ describe("a JSON file", () => {
     });
   });
 
-  it("keeps a key that objects have by themselves as any other", () => {
+  it("keeps a key that objects inherit, such as constructor", () => {
     const item = readItemText("a.json", '{ "__proto__": { "title": "no" } }');
     expect(item).toMatchObject({ title: "a" });
     expect(JSON.stringify(item)).toContain('"metadata":{"__proto__":{"title":"no"}}');
@@ -76,44 +76,40 @@ describe("a Markdown file", () => {
     ["its first heading", "Text.\n\n## Fix it ##\n# Later", "Fix it"],
     ["the heading below its front matter", "---\nsize: 3\n---\n# Fix it", "Fix it"],
     ["the heading after code", "```sh\n# no heading\n```\n# Fix it", "Fix it"],
-    ["its file without a heading", "Text, #7.\n#tag\n#\n", "a"],
-    ["its file with front matter alone", "---\nsize: 3\n---", "a"],
-    ["its heading after empty front matter", "---\n---\n# Fix it", "Fix it"],
-    ["its heading when it ends its lines as Windows does", "---\r\nsize: 3\r\n---\r\n# Fix it\r\n", "Fix it"],
-    ["its heading when a rule is never closed", "---\n# Fix it\n", "Fix it"],
-  ])("without a title is called as %s", (_, text, title) => {
+    ["the file's name, without a heading,", "Text, #7.\n#tag\n#\n", "a"],
+    ["the file's name, with front matter alone,", "---\nsize: 3\n---", "a"],
+    ["the heading after empty front matter", "---\n---\n# Fix it", "Fix it"],
+    ["the heading, with CRLF line ends,", "---\r\nsize: 3\r\n---\r\n# Fix it\r\n", "Fix it"],
+    ["the heading, with front matter that is not closed,", "---\n# Fix it\n", "Fix it"],
+  ])("without a title has %s as title", (_, text, title) => {
     expect(readItemText("a.md", text)).toMatchObject({ title });
   });
 
-  it("may have a rule in its text", () => {
+  it("may have a horizontal rule in its text", () => {
     const text = "---\ntitle: t\n---\nabove\n\n---\n\nbelow";
     expect(readItemText("a.md", text)).toMatchObject({ title: "t", description: "above\n\n---\n\nbelow" });
   });
 });
 
-describe("a file that is no item", () => {
+describe("an invalid item file", () => {
   it.each([
     ["is empty", "a.md", " \n"],
-    ["cannot be understood", "a.yaml", "title: [\n"],
-    ["cannot be understood", "a.yaml", "title: a\ntitle: b"],
-    ["cannot be understood", "a.json", '{"title": }'],
-    ["cannot be understood", "a.md", "---\ntitle: 'a\n---\n"],
+    ["cannot be parsed", "a.yaml", "title: [\n"],
+    ["cannot be parsed", "a.yaml", "title: a\ntitle: b"],
+    ["cannot be parsed", "a.json", '{"title": }'],
+    ["cannot be parsed", "a.md", "---\ntitle: 'a\n---\n"],
     ["is not a map of keys and values", "a.yaml", "- a\n- b"],
     ["is not a map of keys and values", "a.json", '"text"'],
     ["is not a map of keys and values", "a.md", "---\njust text\n---\n"],
-    [
-      'has the priority "urgent", where critical, high, medium, low is expected',
-      "a.yaml",
-      "priority: urgent",
-    ],
-    ["has values that JSON cannot hold", "a.yaml", "a: &a [*a]"],
-    ["cannot be understood: Excessive alias count", "a.yaml", bomb()],
+    ['has the priority "urgent", expected critical, high, medium, low', "a.yaml", "priority: urgent"],
+    ["has values that JSON cannot represent", "a.yaml", "a: &a [*a]"],
+    ["cannot be parsed: Excessive alias count", "a.yaml", bomb()],
   ])("%s: %s", (problem, name, text) => {
     expect(readItemText(name, text)).toEqual({ problem: expect.stringContaining(problem) });
   });
 });
 
-/** A few hundred bytes that stand for ten to the power of nine. */
+/** A few hundred bytes that expand to 10⁹ values. */
 function bomb(): string {
   const lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x,x]"];
   for (let level = 1; level < 9; level++)

@@ -1,4 +1,4 @@
-/** How files get from place to place: never over another of their name, and never twice when a move was cut short. */
+/** How files move between folders: never over an existing file, and never twice after an interrupted move. */
 import { linkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -12,7 +12,7 @@ const titles = async (source: DirectorySource): Promise<string[]> =>
   (await source.fetchAvailableWork()).map(({ title }) => title);
 const TOKENS = ["0".repeat(24), "f".repeat(24)] as const;
 
-describe("a file of a name that is there already", () => {
+describe("a file whose name exists already", () => {
   /** Claims a file, and lets another of the same name come to be. */
   async function sceneWithNamesake(
     place: "done" | "ready",
@@ -25,7 +25,7 @@ describe("a file of a name that is there already", () => {
     return [directory, source, directory.id("a.md")];
   }
 
-  it("in done gets a number there, as does its outcome", async () => {
+  it("in done gets a number, and so does its outcome", async () => {
     const [directory, source, id] = await sceneWithNamesake("done");
     await source.completeWork(id, SUCCESS);
     expect(directory.list("done")).toEqual(["a-2.md", "a-2.md.outcome.yaml", "a.md"]);
@@ -33,14 +33,14 @@ describe("a file of a name that is there already", () => {
     expect(directory.read("done", "a-2.md")).toBe("# first");
   });
 
-  it("in done gets a number of its own although there are many", async () => {
+  it("in done gets a unique name although there are many", async () => {
     const [directory, source, id] = await sceneWithNamesake("done");
     for (let number = 2; number < 30; number++) directory.write(`a-${number}.md`, "# other", "done");
     await source.completeWork(id, SUCCESS);
     expect(directory.list("done").filter((name) => name.endsWith(".md"))).toHaveLength(30);
   });
 
-  it("does not take over an outcome that was left alone", async () => {
+  it("does not overwrite an outcome without an item", async () => {
     const directory = new WorkDirectory();
     directory.write("a.md");
     directory.write("a.md.outcome.yaml", "outcome: old\n", "done");
@@ -51,7 +51,7 @@ describe("a file of a name that is there already", () => {
     expect(directory.list("done")).toContain("a-2.md");
   });
 
-  it("in ready gets a number when it is given back", async () => {
+  it("in ready gets a number when it is released", async () => {
     const [directory, source, id] = await sceneWithNamesake("ready");
     await source.releaseWork(id);
     expect(directory.read("ready", "a.md")).toBe("# second");
@@ -65,7 +65,7 @@ describe("a file of a name that is there already", () => {
     expect(directory.list("ready")).toEqual(["a-2.md", "a.md"]);
   });
 
-  it("in working waits until that is done", async () => {
+  it("in working waits until that item is completed", async () => {
     const [directory, source, id] = await sceneWithNamesake("ready");
     expect(await titles(source)).toEqual([]);
     expect(await titles(directory.connect())).toEqual([]);
@@ -75,7 +75,7 @@ describe("a file of a name that is there already", () => {
   });
 });
 
-describe("a move that was cut short", () => {
+describe("an interrupted move", () => {
   /** A file that is in `working`, claimed until a minute ago, and by another link in the other place too. */
   function sceneCutShort(place: "done" | "ready", name = "a.md"): [WorkDirectory, string] {
     const directory = new WorkDirectory();
@@ -88,7 +88,7 @@ describe("a move that was cut short", () => {
     return [directory, claimed];
   }
 
-  it("to done is finished, and the item is not taken again", async () => {
+  it("to done is finished, and the item is not available again", async () => {
     const [directory] = sceneCutShort("done");
     expect(await titles(directory.connect())).toEqual([]);
     expect([directory.list("working"), directory.list("ready"), directory.list("done")]).toEqual([
@@ -98,7 +98,7 @@ describe("a move that was cut short", () => {
     ]);
   });
 
-  it("to ready is finished, and the item is there once", async () => {
+  it("to ready is finished, and the item is available once", async () => {
     const [directory] = sceneCutShort("ready");
     const source = directory.connect();
     await source.fetchAvailableWork();
@@ -107,7 +107,7 @@ describe("a move that was cut short", () => {
   });
 
   it.each([TOKENS, [TOKENS[1], TOKENS[0]] as const])(
-    "of an item that others claimed since loses nothing",
+    "of an item that was claimed again since loses nothing",
     async (one, other) => {
       const directory = new WorkDirectory();
       const expiresMs = directory.clock.now().getTime() - 60_000;
@@ -123,7 +123,7 @@ describe("a move that was cut short", () => {
     },
   );
 
-  it("is not what another link outside is", async () => {
+  it("is not confused with a hard link outside of the directory", async () => {
     const directory = new WorkDirectory();
     linkSync(directory.write("a.md"), join(directory.path, "backup.md"));
     directory.write("b.md", "---\npriority: low\n---\n# b");
@@ -134,7 +134,7 @@ describe("a move that was cut short", () => {
 });
 
 describe("a file whose claim has expired", () => {
-  it("is put back by one of many that look at once, and nobody complains", async () => {
+  it("is moved back by one of many concurrent fetches, without warnings", async () => {
     const directory = new WorkDirectory();
     directory.write("a.md");
     await directory.connect().claimWork(directory.id("a.md"));
@@ -147,7 +147,7 @@ describe("a file whose claim has expired", () => {
 });
 
 describe("a file whose claim has expired and which was claimed again meanwhile", () => {
-  it("is left alone by who wanted to put it back", async () => {
+  it("is not moved back by a fetch that started before", async () => {
     const directory = new WorkDirectory();
     directory.write("a.md");
     const faster = directory.connect();
@@ -165,8 +165,8 @@ describe("a file whose claim has expired and which was claimed again meanwhile",
   });
 });
 
-describe("a file that comes while another of its name is being claimed", () => {
-  it("is not claimed with it", async () => {
+describe("a new file with the name of a file that is being claimed", () => {
+  it("is not claimed too", async () => {
     const directory = new WorkDirectory();
     directory.write("a.md");
     const disk = new WatchedDisk();

@@ -1,4 +1,4 @@
-/** Several processes that share a directory of work, some of which die in the middle of anything. They run the build. */
+/** Several processes that share a work directory and are killed at any time. They run the build. */
 import { describe, expect, it } from "vitest";
 import { type Child, Children } from "../../state/child.js";
 import { WorkDirectory } from "./work-directory.js";
@@ -12,7 +12,7 @@ function directoryWith(count: number): [WorkDirectory, string[]] {
   return [directory, names];
 }
 
-/** What processes said of the items, such as "done", in order. */
+/** What processes reported about the items, such as "done", in order. */
 function said(children: readonly Child[], what: string): string[] {
   const lines = children.flatMap((child) => child.lines);
   return lines.filter((line) => line.startsWith(`${what} `)).map((line) => line.slice(what.length + 1));
@@ -22,7 +22,7 @@ const itemsIn = (directory: WorkDirectory): string[] =>
   directory.list("done").filter((name) => name.endsWith(".md"));
 
 describe("four processes that race for 300 files", () => {
-  it("take and complete each exactly once", async () => {
+  it("claim and complete each exactly once", async () => {
     const [directory, names] = directoryWith(300);
     await using children = new Children();
     const workers = Array.from({ length: 4 }, () => children.start(PROGRAM, [directory.path]));
@@ -36,19 +36,19 @@ describe("four processes that race for 300 files", () => {
   }, 180_000);
 });
 
-describe("processes that are killed in the middle of anything", () => {
-  it("lose no file and leave none twice, once their claims have expired", async () => {
+describe("processes that are killed at any time", () => {
+  it("lose and duplicate no file, once their claims have expired", async () => {
     const [directory, names] = directoryWith(150);
     await using children = new Children();
     const workers: Child[] = [];
-    // Each generation lives when the claims of the one before have expired. Only the last dies of old age.
+    // Each generation starts when the claims of the previous one have expired. Only the last is not killed.
     for (const [generation, oneIn] of ["30", "30", "30", "30", "0"].entries()) {
       const args = [directory.path, String(2 * generation), oneIn];
       const finished = itemsIn(directory);
       const born = [1, 2, 3].map(() => children.start(PROGRAM, args));
       await Promise.all(born.map((worker) => worker.end()));
       workers.push(...born);
-      // Also what was in done and in working, because its worker died between the two.
+      // Also a file that was in done and in working, because its process was killed during the move.
       expect(said(born, "start").filter((name) => finished.includes(name))).toEqual([]);
     }
     const deaths = workers.filter(({ exitCode }) => exitCode !== 0).length;

@@ -1,10 +1,10 @@
-/** A directory of work for a test, gone when the test has finished, and adapters for it. */
+/** A work directory that is removed at the end of the test, and adapters for it. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FakeClock } from "../../../src/clock.js";
 import type { Disk } from "../../../src/state/file/disk.js";
 import { DirectorySource } from "../../../src/work-sources/directory/directory-source.js";
-import type { Place } from "../../../src/work-sources/directory/work-folder.js";
+import type { Subfolder } from "../../../src/work-sources/directory/work-folder.js";
 import { stateDirectory } from "../../state/temporary-directory.js";
 
 export const HOUR_MS = 3_600_000;
@@ -26,21 +26,21 @@ export class WorkDirectory {
     return new DirectorySource({ path: this.path, claimExpiryMs: HOUR_MS, clock: this.clock, logger, disk });
   }
 
-  write(name: string, text: string | Uint8Array = `# ${name}\n`, place: Place = "ready"): string {
+  write(name: string, text: string | Uint8Array = `# ${name}\n`, place: Subfolder = "ready"): string {
     const file = this.file(place, name);
     writeFileSync(file, text);
     return file;
   }
 
-  file(place: Place, name: string): string {
+  file(place: Subfolder, name: string): string {
     return join(this.path, place, name);
   }
 
-  read(place: Place, name: string): string {
+  read(place: Subfolder, name: string): string {
     return readFileSync(this.file(place, name), "utf8");
   }
 
-  list(place: Place): string[] {
+  list(place: Subfolder): string[] {
     return readdirSync(this.file(place, "")).toSorted();
   }
 

@@ -1,4 +1,4 @@
-/** How long a claim lasts, by whose clock, and whose claims count. */
+/** How long a claim lasts, by which clock, and which logins' claims count. */
 import { describe, expect, it } from "vitest";
 import { HOUR_MS, idOf, LOST, rejectionOf, oneIssue, OLD_CLAIM, startScene, SUCCESS, WON } from "./scene.js";
 import { isMethod } from "./trouble.js";
@@ -7,7 +7,7 @@ describe("clocks that differ", () => {
   it.each([
     ["ahead", 5 * HOUR_MS],
     ["behind", -5 * HOUR_MS],
-  ])("change nothing: with the server %s a claim lasts as long", async (_, skewMs) => {
+  ])("do not change how long a claim lasts (server %s)", async (_, skewMs) => {
     const scene = await startScene({ skewMs });
     scene.github.addIssue();
     const id = idOf(scene, 1);
@@ -18,7 +18,7 @@ describe("clocks that differ", () => {
     expect(await scene.source().claimWork(id)).toMatchObject(WON);
   });
 
-  it("cannot be told from an answer without a Date, which is refused", async () => {
+  it("cannot be compared without the Date of a response, which is an error", async () => {
     const { github, source, id } = await oneIssue();
     github.trouble = (request) =>
       isMethod("GET", "/comments")(request) ? { status: 200, body: [], headers: { date: "" } } : undefined;
@@ -27,7 +27,7 @@ describe("clocks that differ", () => {
 });
 
 describe("renewing a claim", () => {
-  it("lets it last as long again, for as long as it is done", async () => {
+  it("extends it each time", async () => {
     const { source, id, clock } = await oneIssue();
     const adapter = source({ claim_expiry: "1d" });
     await adapter.claimWork(id);
@@ -43,7 +43,7 @@ describe("renewing a claim", () => {
     expect(await source().claimWork(id)).toMatchObject(WON);
   });
 
-  it("keeps its place before younger claims", async () => {
+  it("keeps it ahead of younger claims", async () => {
     const { github, source, id, clock } = await oneIssue();
     const adapter = source();
     await adapter.claimWork(id);
@@ -52,12 +52,12 @@ describe("renewing a claim", () => {
     expect(await adapter.renewWork(id)).toBe(true);
   });
 
-  it("does not bring back a claim that another took over while the renewal was under way", async () => {
+  it("does not revive a claim that a different adapter replaced during the renewal", async () => {
     const { github, source, id, clock } = await oneIssue();
     const [first, second] = [source(), source()];
     await first.claimWork(id);
     clock.pass(HOUR_MS - 1_000);
-    // The renewal is on its way when the claim expires and another takes it, without removing the old comment.
+    // The claim expires during the renewal, and a different adapter claims the issue without deleting the old comment.
     let isTaken = false;
     github.before = (request) => {
       if (!isMethod("PATCH")(request) || isTaken) return;
@@ -70,20 +70,20 @@ describe("renewing a claim", () => {
     expect(await second.claimWork(id)).toEqual(LOST);
   });
 
-  it("is refused without a claim", async () => {
+  it("returns false without a claim", async () => {
     const { source, id } = await oneIssue();
     expect(await source().renewWork(id)).toBe(false);
   });
 });
 
-describe("claims of strangers", () => {
-  it("do not count where the claimers are named", async () => {
+describe("claims of other logins", () => {
+  it("do not count when claimers are configured", async () => {
     const { github, source, id } = await oneIssue();
     github.addComment(1, OLD_CLAIM, "mallory");
     expect(await source({ claimers: ["Rota-Bot"] }).claimWork(id)).toMatchObject(WON);
   });
 
-  it("end after a week, whatever they say", async () => {
+  it("end after a week, whatever their comments say", async () => {
     const { github, source, id, clock } = await oneIssue();
     github.addComment(1, OLD_CLAIM.replace("seconds=3600", "seconds=9999999999"), "mallory");
     clock.pass(7 * 24 * HOUR_MS - 1_000);
@@ -92,7 +92,7 @@ describe("claims of strangers", () => {
     expect(await source().claimWork(id)).toMatchObject(WON);
   });
 
-  it("are what one's own are to those who do not name one, and one is told", async () => {
+  it("are an error for a token whose login is not one of the claimers", async () => {
     const { github, source, id } = await oneIssue();
     const error = await rejectionOf(source({ claimers: ["somebody-else"] }).claimWork(id));
     expect(error).toMatchObject({

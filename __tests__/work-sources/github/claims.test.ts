@@ -1,4 +1,4 @@
-/** Who gets an issue, whatever happens at the same time, and what is left when a claimer dies in the middle. */
+/** Which adapter gets an issue, whatever happens concurrently, and what an adapter leaves that dies at any point. */
 import { describe, expect, it } from "vitest";
 import type { GitHubSource } from "../../../src/work-sources/github/github-source.js";
 import {
@@ -25,7 +25,7 @@ describe("a claim", () => {
     expect(github.issues.get(1)?.labels).toEqual(["bug", "agent-working"]);
   });
 
-  it("is one comment, which people can read", async () => {
+  it("is one readable comment", async () => {
     const { github, source, id } = await oneIssue();
     await source({ claim_expiry: "2h" }).claimWork(id);
     expect(github.commentsOn(1)).toEqual([
@@ -33,19 +33,19 @@ describe("a claim", () => {
     ]);
   });
 
-  it("says when it expires by the local clock, however wrong that is", async () => {
+  it("has an expiry by the local clock, however wrong that is", async () => {
     const { source, id, clock } = await oneIssue();
     const claim = await source().claimWork(id);
     expect(claim).toMatchObject({ expiresAt: new Date(clock.now().getTime() + HOUR_MS) });
   });
 
-  it("keeps others out", async () => {
+  it("keeps the issue from other adapters", async () => {
     const { source, id } = await oneIssue();
     await source().claimWork(id);
     expect(await source().claimWork(id)).toEqual(LOST);
   });
 
-  it("keeps the same adapter out", async () => {
+  it("keeps the issue from a second claim of the same adapter", async () => {
     const { source, id } = await oneIssue();
     const adapter = source();
     expect(await Promise.all([adapter.claimWork(id), adapter.claimWork(id)])).toMatchObject([WON, LOST]);
@@ -59,14 +59,14 @@ describe("a claim", () => {
     expect(github.writes).toEqual([]);
   });
 
-  it("on an issue that was closed under a claim is answered with gone, not with taken", async () => {
+  it("on an issue that was closed while claimed returns gone, not taken", async () => {
     const { github, source, id } = await oneIssue();
     github.addComment(1, OLD_CLAIM);
     Object.assign(github.issues.get(1) ?? {}, { state: "closed" });
     expect(await source().claimWork(id)).toEqual(GONE);
   });
 
-  it("counts however many comments there are before it", async () => {
+  it("counts after any number of comments", async () => {
     const { github, source, id } = await oneIssue();
     for (let count = 0; count < 250; count++) github.addComment(1, "Me too.");
     github.addComment(1, OLD_CLAIM);
@@ -74,7 +74,7 @@ describe("a claim", () => {
     expect(github.writes).toEqual([]);
   });
 
-  it("that was written twice, because the first was not seen, is ended as one", async () => {
+  it("that a retry wrote twice is ended with both comments", async () => {
     const { github, source, id } = await oneIssue();
     github.trouble = troubleFor(1, isMethod("POST", "/comments"), "cut-after");
     github.isHidden = () => github.comments.length === 1;
@@ -85,7 +85,7 @@ describe("a claim", () => {
     expect(github.comments).toEqual([]);
   });
 
-  it("is not made by who quotes one", async () => {
+  it("is not made by a comment that quotes one", async () => {
     const { github, source, id } = await oneIssue();
     github.addComment(1, `> ${OLD_CLAIM}\n\nWho is this?`);
     expect(await source().claimWork(id)).toMatchObject(WON);
@@ -93,9 +93,9 @@ describe("a claim", () => {
 
   it.each([
     ["is unknown", "github:octo/farm#1"],
-    ["is of another source", "directory:inbox/1.md"],
-    ["is no number", "#1x"],
-  ])("on an id that %s is answered with gone", async (_, id) => {
+    ["is of a different source", "directory:inbox/1.md"],
+    ["is not a number", "#1x"],
+  ])("on an id that %s returns gone", async (_, id) => {
     const { source } = await startScene();
     expect(await source().claimWork(id)).toEqual(GONE);
   });
@@ -105,8 +105,8 @@ describe("a claim", () => {
     ["not ready", { labels: ["bug"] }],
     ["blocked", { labels: ["ready", "Blocked"] }],
     ["a pull request", { pull_request: {} }],
-    ["worked on by hand", { labels: ["agent-working"] }],
-  ])("on an issue that is %s is answered with gone, and writes nothing", async (_, issue) => {
+    ["labelled as working by a person", { labels: ["agent-working"] }],
+  ])("on an issue that is %s returns gone, and writes nothing", async (_, issue) => {
     const scene = await startScene();
     scene.github.addIssue(issue);
     expect(await scene.source().claimWork(idOf(scene, 1))).toEqual(GONE);
@@ -114,10 +114,10 @@ describe("a claim", () => {
   });
 });
 
-describe("of two claims that are written before either is looked at", () => {
-  it("the older wins, and the younger takes its comment back", async () => {
+describe("of two concurrent claims", () => {
+  it("the older wins, and the younger deletes its comment", async () => {
     const { github, source, id } = await oneIssue();
-    // Another claims, and is done with, just before this one is written.
+    // A different adapter's claim is written just before this one.
     github.before = (request) => {
       if (isMethod("POST", "/comments")(request) && github.comments.length === 0)
         github.addComment(1, OLD_CLAIM);
@@ -127,19 +127,19 @@ describe("of two claims that are written before either is looked at", () => {
     expect(github.issues.get(1)?.labels).toEqual(["ready"]);
   });
 
-  it("the older wins although it comes to light late", async () => {
+  it("the older wins although it becomes visible late", async () => {
     const { github, source, id } = await oneIssue();
     github.before = (request) => {
       if (isMethod("POST", "/comments")(request)) github.addComment(1, OLD_CLAIM);
     };
-    // Not before the labels are changed.
+    // Becomes visible only after the labels are changed.
     github.isHidden = ({ body }) =>
       body === OLD_CLAIM && github.issues.get(1)?.labels.includes("ready") === true;
     expect(await source().claimWork(id)).toEqual(LOST);
     expect(github.commentsOn(1)).toEqual([OLD_CLAIM]);
   });
 
-  it("the younger wins when it has waited until the older was released", async () => {
+  it("the younger wins when the older was released before", async () => {
     const { github, source, id } = await oneIssue();
     const [first, second] = [source(), source()];
     await first.claimWork(id);
@@ -149,11 +149,11 @@ describe("of two claims that are written before either is looked at", () => {
   });
 });
 
-describe("an issue that another finishes", () => {
+describe("an issue that a different adapter finishes", () => {
   it.each([
     ["closes", { state: "closed" as const, labels: [] }],
     ["fails", { labels: ["failed"] }],
-  ])("and %s between the look and the claim is not taken again", async (_, change) => {
+  ])("and %s between the check and the claim is not claimed again", async (_, change) => {
     const { github, source, id } = await oneIssue();
     github.before = (request) => {
       if (isMethod("POST", "/comments")(request)) Object.assign(github.issues.get(1) ?? {}, change);
@@ -163,7 +163,7 @@ describe("an issue that another finishes", () => {
   });
 });
 
-describe("a claimer that dies", () => {
+describe("an adapter that dies", () => {
   it("after its comment keeps the issue until the claim expires", async () => {
     const { github, source, id, clock } = await oneIssue();
     github.addComment(1, OLD_CLAIM);
@@ -173,7 +173,7 @@ describe("a claimer that dies", () => {
     expect(await source().claimWork(id)).toMatchObject(WON);
   });
 
-  it("between the labels leaves an issue that is seen again when the claim expires", async () => {
+  it("between the labels leaves an issue that is available when the claim expires", async () => {
     const { github, source, id, clock } = await oneIssue(["ready", "agent-working"]);
     github.addComment(1, OLD_CLAIM);
     const adapter = source();
@@ -184,7 +184,7 @@ describe("a claimer that dies", () => {
     expect(github.issues.get(1)?.labels).toEqual(["agent-working"]);
   });
 
-  it("after the labels leaves an issue that is seen again when the claim expires", async () => {
+  it("after the labels leaves an issue that is available when the claim expires", async () => {
     const { source, id, clock } = await oneIssue();
     await source().claimWork(id);
     const other = source();
@@ -194,7 +194,7 @@ describe("a claimer that dies", () => {
     expect(await other.claimWork(id)).toMatchObject(WON);
   });
 
-  it("leaves a comment that its successor removes", async () => {
+  it("leaves a comment that the next claim deletes", async () => {
     const { github, source, id, clock } = await oneIssue(["agent-working"]);
     github.addComment(1, OLD_CLAIM);
     clock.pass(HOUR_MS);
@@ -202,7 +202,7 @@ describe("a claimer that dies", () => {
     expect(github.commentsOn(1)).toEqual([expect.not.stringContaining(OLD_TOKEN)]);
   });
 
-  it("is succeeded by one, when many try at once", async () => {
+  it("is succeeded by one of many concurrent adapters", async () => {
     const { source, id, clock } = await oneIssue();
     await source().claimWork(id);
     clock.pass(HOUR_MS);
@@ -210,7 +210,7 @@ describe("a claimer that dies", () => {
     expect(claims.filter(({ isClaimed }) => isClaimed)).toHaveLength(1);
   });
 
-  it("has lost the issue when it comes back after another took it", async () => {
+  it("has lost the issue when it resumes after a different adapter claimed it", async () => {
     const { github, source, id, clock } = await oneIssue();
     const [first, second] = [source(), source()];
     await first.claimWork(id);
@@ -223,7 +223,7 @@ describe("a claimer that dies", () => {
     expect(await second.completeWork(id, SUCCESS)).toBe(true);
   });
 
-  it("still has the issue when it comes back and nobody took it", async () => {
+  it("still has the issue when it resumes and no other adapter claimed it", async () => {
     const { github, source, id, clock } = await oneIssue();
     const adapter = source();
     await adapter.claimWork(id);
@@ -234,9 +234,9 @@ describe("a claimer that dies", () => {
 
   it.each([
     ["failed", async (other: GitHubSource, id: string) => await other.completeWork(id, FAILURE), []],
-    ["gave it back", async (other: GitHubSource, id: string) => await other.releaseWork(id), ["ready"]],
+    ["released it", async (other: GitHubSource, id: string) => await other.releaseWork(id), ["ready"]],
   ])(
-    "has lost the issue to another that %s, even when its old comment is still there",
+    "has lost the issue to an adapter that %s, even when the old comment is still there",
     async (_, end, labels) => {
       const { github, source, id, clock } = await oneIssue();
       const [first, second] = [source(), source()];
@@ -252,8 +252,8 @@ describe("a claimer that dies", () => {
   );
 });
 
-describe("a claim that breaks off", () => {
-  it("is given back when it had been won", async () => {
+describe("a claim that fails in the middle", () => {
+  it("is released when it was won", async () => {
     const { github, source, id } = await oneIssue();
     github.trouble = troubleFor(1, isMethod("DELETE", "/labels/ready"), {
       status: 403,
@@ -265,12 +265,14 @@ describe("a claim that breaks off", () => {
     expect(await source().claimWork(id)).toMatchObject(WON);
   });
 
-  it("stays until it expires when it cannot be given back, and a warning says so", async () => {
+  it("stays until it expires when it cannot be released, with a warning", async () => {
     const { github, source, id, lines, clock } = await oneIssue();
     github.trouble = (request) =>
       request.path.includes("/labels") ? { status: 403, body: { message: "No" } } : undefined;
     await rejectionOf(source().claimWork(id));
-    expect(lines).toEqual([expect.stringContaining("octo/farm#1 could not be withdrawn, and lasts for 1h")]);
+    expect(lines).toEqual([
+      expect.stringContaining("Could not withdraw the claim on octo/farm#1, which lasts for 1h"),
+    ]);
     github.trouble = () => undefined;
     expect(await source().claimWork(id)).toEqual(LOST);
     clock.pass(HOUR_MS);

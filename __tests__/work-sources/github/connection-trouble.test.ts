@@ -1,4 +1,4 @@
-/** What happens when GitHub is slow or breaks, or the connection does. */
+/** A slow or failing GitHub, and failing connections. */
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../../src/clock.js";
@@ -12,7 +12,7 @@ describe.each<[string, Trouble]>([
   ["a cut connection", "cut-before"],
   ["a connection that is cut after the effect", "cut-after"],
 ])("after %s", (_, trouble) => {
-  it("a read is tried again, with longer and longer pauses", async () => {
+  it("a read is retried, with longer and longer pauses", async () => {
     const { source, clock } = await troubled(3, trouble);
     expect(numbersOf(await source().fetchAvailableWork())).toEqual([1]);
     expect(clock.slept).toHaveLength(3);
@@ -22,15 +22,15 @@ describe.each<[string, Trouble]>([
     }
   });
 
-  it("a read is given up after four tries", async () => {
+  it("a read fails after four attempts", async () => {
     const { source, github } = await troubled(Infinity, trouble);
     const error = await rejectionOf(source().fetchAvailableWork());
     expect(error).toMatchObject(UNAVAILABLE);
-    expect(error.message).toContain(`could not be reached about ${REPO}`);
+    expect(error.message).toContain(`A request to GitHub for ${REPO} failed`);
     expect(github.requests).toHaveLength(4);
   });
 
-  it("a comment is written once, whether it had been written or not", async () => {
+  it("a comment is written once, whether the failed request wrote it or not", async () => {
     const scene = await startScene();
     scene.github.addIssue();
     scene.github.trouble = troubleFor(1, isMethod("POST", "/comments"), trouble);
@@ -38,7 +38,7 @@ describe.each<[string, Trouble]>([
     expect(scene.github.comments).toHaveLength(1);
   });
 
-  it("an outcome is told once, whether it had been told or not", async () => {
+  it("an outcome is reported once, whether the failed request wrote it or not", async () => {
     const scene = await startScene();
     scene.github.addIssue();
     const adapter = scene.source();
@@ -48,7 +48,7 @@ describe.each<[string, Trouble]>([
     expect(scene.github.comments).toHaveLength(1);
   });
 
-  it.each(["POST", "PATCH", "DELETE"])("%s of anything else is tried again", async (method) => {
+  it.each(["POST", "PATCH", "DELETE"])("%s of anything but a comment is retried", async (method) => {
     const scene = await startScene();
     scene.github.addIssue();
     const isComment = isMethod("POST", "/comments");
@@ -63,7 +63,7 @@ describe.each<[string, Trouble]>([
 });
 
 describe("a comment that cannot be written", () => {
-  it("is given up after three tries, each after a look", async () => {
+  it("fails after three attempts, each after a read of the comments", async () => {
     const scene = await startScene();
     scene.github.addIssue();
     scene.github.trouble = troubleFor(Infinity, isMethod("POST", "/comments"), "cut-before");
@@ -72,8 +72,8 @@ describe("a comment that cannot be written", () => {
   });
 });
 
-describe("a slow answer", () => {
-  it("is waited for half a minute, then asked for again", async () => {
+describe("a slow response", () => {
+  it("is retried after half a minute", async () => {
     const { source, github } = await troubled(1, "hang");
     const clock = new FakeClock();
     const fetching = source({}, clock).fetchAvailableWork();
@@ -86,7 +86,7 @@ describe("a slow answer", () => {
     expect(numbersOf(await fetching)).toEqual([1]);
   });
 
-  it("leaves no alarm behind when it has come", async () => {
+  it("leaves no timer behind", async () => {
     const { source, github } = await startScene();
     github.addIssue();
     const clock = new FakeClock();
@@ -94,7 +94,7 @@ describe("a slow answer", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it("is not waited for once the signal is aborted", async () => {
+  it("is abandoned when the signal fires", async () => {
     const { source, github } = await troubled(1, "hang");
     const [stop, reason] = [new AbortController(), new Error("Stopped.")];
     const fetching = rejectionOf(source().fetchAvailableWork({ signal: stop.signal }));

@@ -1,4 +1,4 @@
-/** What every source guarantees, of the issues of a repository. GitHub tells times in whole seconds. */
+/** The contract of all work sources, for the issues of a repository. GitHub sends times in whole seconds. */
 import { FakeClock } from "../../../src/clock.js";
 import { describeWorkSource } from "../../contract/work-source-contract.js";
 import { HOUR_MS, startScene } from "./scene.js";

@@ -1,6 +1,6 @@
 /**
- * A small GitHub on loopback: issues, labels and comments that behave like the API's, and trouble on demand.
- * It has a clock of its own, tells times in whole seconds, and can handle requests in a random order.
+ * A fake GitHub on loopback: issues, labels and comments that behave like the API's, and failures on demand.
+ * Its clock is separate, its times are whole seconds, and it can handle requests in a random order.
  */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -35,7 +35,7 @@ export interface FakeGitHubOptions {
   readonly clock: Pick<Clock, "now">;
   /** How far its clock is ahead. */
   readonly skewMs?: number;
-  /** Handles requests, and sends answers, in an order drawn from this. */
+  /** Draws the order in which requests are handled and responses are sent. */
   readonly random?: Random;
   readonly basePath?: string;
 }
@@ -47,11 +47,11 @@ export class FakeGitHub implements AsyncDisposable {
   readonly issues: Map<number, FakeIssue> = new Map();
   comments: FakeComment[] = [];
   readonly requests: FakeRequest[] = [];
-  /** Who a token belongs to. */
+  /** Logins by token. */
   readonly accounts: Map<string, string> = new Map([[TOKEN, "rota-bot"]]);
-  /** Asked at each request. */
+  /** Called for each request. */
   trouble: (request: FakeRequest) => Trouble | undefined = () => undefined;
-  /** Comments that a list does not show yet, as a copy that lags behind does not. */
+  /** Comments that lists do not show yet, as on a replica that lags. */
   isHidden: (comment: FakeComment) => boolean = () => false;
   /** Runs before the request is handled. */
   before: (request: FakeRequest) => void = () => {};
@@ -116,7 +116,7 @@ export class FakeGitHub implements AsyncDisposable {
     return this.comments.filter((comment) => comment.issue === issue).map(({ body }) => body);
   }
 
-  /** "GET /repos/octo/farm/issues/1", for each request so far that is not a plain read. */
+  /** "POST /repos/octo/farm/issues/1/labels", for each request so far that is not a plain read. */
   get writes(): readonly string[] {
     return this.requests
       .filter(({ method }) => method !== "GET")
@@ -155,7 +155,7 @@ export class FakeGitHub implements AsyncDisposable {
     };
   }
 
-  /** Waits until the dice pick this one among all that wait. */
+  /** Waits until this request is drawn among all that wait. */
   async #turn(): Promise<void> {
     const { random } = this.#options;
     if (random === undefined) return;

@@ -1,4 +1,4 @@
-/** Which configurations are taken, what is assumed where they say nothing, and how the others are refused. */
+/** The configuration of a GitHub source: its defaults, and the errors for invalid values. */
 import { describe, expect, it } from "vitest";
 import { readGitHubConfig } from "../../../src/work-sources/github/github-config.js";
 import { itemId, issueNumber, priorityOf } from "../../../src/work-sources/github/issue-item.js";
@@ -22,7 +22,7 @@ describe("the configuration of a GitHub source", () => {
     });
   });
 
-  it("may say all of it", () => {
+  it("may have every key", () => {
     const all = {
       ...LEAST,
       labels: { ready: "todo", working: "doing", done: "did", failed: "oops" },
@@ -70,7 +70,7 @@ describe("the configuration of a GitHub source", () => {
     ["priority_labels", { urgent: ["x"] }, 'Unknown key "priority_labels.urgent"'],
     ["priority_labels", { low: "x" }, "priority_labels.low"],
     ["repository", "octo/farm", 'Unknown key "repository"'],
-  ])("is refused with %s: %j", (key, value, said) => {
+  ])("is rejected with %s: %j", (key, value, said) => {
     const error = thrownBy(() => readGitHubConfig({ ...LEAST, [key]: value }));
     expect(error).toMatchObject({ code: "INVALID_WORK_SOURCE", message: expect.stringContaining(said) });
     expect(String(error)).not.toContain("user:secret");
@@ -82,7 +82,7 @@ describe("the id of an issue", () => {
     expect(itemId(config, 12)).toBe("github:octo/farm#12");
   });
 
-  it("names the server where that is not github.com", () => {
+  it("names a server other than github.com", () => {
     const elsewhere = readGitHubConfig({ ...LEAST, base_url: "https://github.example.com/api/v3" });
     expect(itemId(elsewhere, 12)).toBe("github:github.example.com/octo/farm#12");
   });
@@ -95,7 +95,7 @@ describe("the id of an issue", () => {
     ["github:octo/farm#12 ", undefined],
     ["12", undefined],
     ["", undefined],
-  ])("is read back: %j is %s", (id, number) => {
+  ])("is parsed: %j is %s", (id, number) => {
     expect(issueNumber(config, id)).toBe(number);
   });
 });
@@ -113,7 +113,7 @@ describe("the priority of an issue", () => {
     expect(priorityOf(labels, config.priorityLabels)).toBe(priority);
   });
 
-  it("goes by other labels when they are configured", () => {
+  it("follows the configured labels", () => {
     const { priorityLabels } = readGitHubConfig({ ...LEAST, priority_labels: { high: ["hot"] } });
     expect(["hot", "p1"].map((label) => priorityOf([label], priorityLabels))).toEqual(["high", "medium"]);
   });

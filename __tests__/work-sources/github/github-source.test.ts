@@ -1,4 +1,4 @@
-/** Which issues are offered as work, what is known of them, and what becomes of them in the end. */
+/** Which issues are available as work items, their fields, and what their outcomes change. */
 import { describe, expect, it } from "vitest";
 import {
   FAILURE,
@@ -15,7 +15,7 @@ import { isMethod, troubleFor } from "./trouble.js";
 
 type Claimed = Scene & { readonly id: string; readonly adapter: ReturnType<Scene["source"]> };
 
-/** A scene with one issue that is claimed. */
+/** A scene with one claimed issue. */
 async function claimed(config: Readonly<Record<string, unknown>> = {}): Promise<Claimed> {
   const scene = await startScene();
   scene.github.addIssue();
@@ -24,8 +24,8 @@ async function claimed(config: Readonly<Record<string, unknown>> = {}): Promise<
   return { ...scene, id, adapter };
 }
 
-describe("available work", () => {
-  it("is open issues that are ready, and not blocked, worked on, or pull requests", async () => {
+describe("available work of GitHub", () => {
+  it("is the open ready issues, without blocked ones, claimed ones and pull requests", async () => {
     const { github, source } = await startScene();
     github.addIssue({ labels: ["bug"] });
     github.addIssue({ labels: ["READY", "bug"] });
@@ -37,7 +37,7 @@ describe("available work", () => {
     expect(numbersOf(await source().fetchAvailableWork())).toEqual([2]);
   });
 
-  it("goes by other labels when they are configured", async () => {
+  it("follows the configured labels", async () => {
     const { github, source } = await startScene();
     github.addIssue({ labels: ["todo", "blocked"] });
     github.addIssue({ labels: ["todo", "later"] });
@@ -45,7 +45,7 @@ describe("available work", () => {
     expect(numbersOf(await adapter.fetchAvailableWork())).toEqual([1]);
   });
 
-  it("comes with the most urgent first, then the oldest", async () => {
+  it("has the most urgent first, then the oldest", async () => {
     const { github, source } = await startScene();
     github.addIssue({ created_at: "2026-02-02T00:00:00Z" });
     github.addIssue({ created_at: "2026-02-01T00:00:00Z" });
@@ -63,7 +63,7 @@ describe("available work", () => {
     expect(github.requests.filter(({ query }) => query.get("labels") === "ready")).toHaveLength(2);
   });
 
-  it("is not sent again when it is the same", async () => {
+  it("is not sent again while it stays the same", async () => {
     const { github, source } = await startScene();
     github.addIssue();
     const adapter = source();
@@ -82,7 +82,7 @@ describe("available work", () => {
     expect(numbersOf(await adapter.fetchAvailableWork())).toEqual([1, 2]);
   });
 
-  it("does not read the claims of issues in work again before they can have expired", async () => {
+  it("does not read the claims of claimed issues again before they can have expired", async () => {
     const { github, source, clock } = await claimed();
     github.addIssue({ labels: ["agent-working"] });
     const other = source();
@@ -96,7 +96,7 @@ describe("available work", () => {
     expect([...reads, await claimsRead()]).toEqual([2, 0, 2]);
   });
 
-  it("finds an expired claim among many issues that are marked by hand", async () => {
+  it("includes an expired claim among many issues that people labelled", async () => {
     const { github, source, clock } = await startScene();
     for (let count = 0; count < 45; count++) github.addIssue({ labels: ["agent-working"] });
     github.addIssue();
@@ -108,7 +108,7 @@ describe("available work", () => {
     expect(numbersOf(found)).toContain(46);
   });
 
-  it("leaves out what is no issue, and says so once", async () => {
+  it("skips malformed issues with one warning", async () => {
     const { github, source, lines } = await startScene();
     github.addIssue();
     github.addIssue({ number: -1 });
@@ -118,7 +118,7 @@ describe("available work", () => {
     expect(lines).toEqual([expect.stringContaining("octo/farm")]);
   });
 
-  it("ends with the reason of the signal", async () => {
+  it("rejects with the reason of the signal", async () => {
     const { source } = await startScene();
     const reason = new Error("Stopped.");
     const fetching = source().fetchAvailableWork({ signal: AbortSignal.abort(reason) });
@@ -126,8 +126,8 @@ describe("available work", () => {
   });
 });
 
-describe("a work item", () => {
-  it("says what its issue says", async () => {
+describe("a work item of GitHub", () => {
+  it("has the fields of its issue", async () => {
     const scene = await startScene({ basePath: "/api/v3" });
     scene.github.addIssue({ title: "Mend it", body: "The *fence*.", labels: ["ready", "P1"] });
     expect(await scene.source().getWork(idOf(scene, 1))).toEqual({
@@ -151,18 +151,18 @@ describe("a work item", () => {
     });
   });
 
-  it("is found wherever it stands", async () => {
+  it("is found in every state", async () => {
     const scene = await startScene();
     scene.github.addIssue({ state: "closed", labels: [] });
     expect(await scene.source().getWork(idOf(scene, 1))).toMatchObject({ externalId: "1" });
   });
 
-  it("is unknown when there is no such issue", async () => {
+  it("is undefined for an issue that does not exist", async () => {
     const scene = await startScene();
     expect(await scene.source().getWork(idOf(scene, 7))).toBeUndefined();
   });
 
-  it("is unknown when its issue was moved to another repository", async () => {
+  it("is undefined for an issue that was moved to a different repository", async () => {
     const scene = await startScene();
     scene.github.addIssue();
     scene.github.addIssue();
@@ -174,14 +174,14 @@ describe("a work item", () => {
   });
 });
 
-describe("a success", () => {
-  it("closes the issue as completed, without the labels of work", async () => {
+describe("a success of a GitHub issue", () => {
+  it("closes the issue as completed, without the ready and working labels", async () => {
     const { github, adapter, id } = await claimed();
     expect(await adapter.completeWork(id, SUCCESS)).toBe(true);
     expect(github.issues.get(1)).toMatchObject({ state: "closed", state_reason: "completed", labels: [] });
   });
 
-  it("is told in one comment, and the claim is gone", async () => {
+  it("is reported in one comment, and the claim is deleted", async () => {
     const { github, adapter, id } = await claimed();
     await adapter.completeWork(id, {
       ...SUCCESS,
@@ -195,28 +195,28 @@ describe("a success", () => {
     ]);
   });
 
-  it("takes the label for it, and loses that of an earlier failure", async () => {
+  it("adds the done label, and removes the failed label of an earlier attempt", async () => {
     const { github, adapter, id } = await claimed({ labels: { done: "done", failed: "failed" } });
     github.issues.get(1)?.labels.push("failed");
     await adapter.completeWork(id, SUCCESS);
     expect(github.issues.get(1)?.labels).toEqual(["done"]);
   });
 
-  it("counts once", async () => {
+  it("is reported once when it is repeated", async () => {
     const { github, adapter, id } = await claimed();
     await adapter.completeWork(id, SUCCESS);
     expect(await adapter.completeWork(id, SUCCESS)).toBe(false);
     expect(github.comments).toHaveLength(1);
   });
 
-  it("that is told twice at once counts once", async () => {
+  it("is reported once by two concurrent calls", async () => {
     const { github, adapter, id } = await claimed();
     const answers = await Promise.all([adapter.completeWork(id, SUCCESS), adapter.completeWork(id, SUCCESS)]);
     expect(answers).toEqual([true, false]);
     expect(github.comments).toHaveLength(1);
   });
 
-  it("that broke off is told once, when it is tried again", async () => {
+  it("is reported once when a failed call is repeated", async () => {
     const { github, adapter, id } = await claimed();
     github.trouble = troubleFor(1, isMethod("PATCH"), { status: 403, body: {} });
     await rejectionOf(adapter.completeWork(id, SUCCESS));
@@ -225,35 +225,35 @@ describe("a success", () => {
     expect(github.issues.get(1)?.state).toBe("closed");
   });
 
-  it("ends the claim last, so that nobody takes what is not closed yet", async () => {
+  it("ends the claim last, so that no adapter claims an issue that is not closed yet", async () => {
     const { github, adapter, id } = await claimed();
     const before = github.writes.length;
     await adapter.completeWork(id, SUCCESS);
     expect(github.writes.slice(before).at(-1)).toMatch(/^DELETE .*\/comments\/\d+$/);
   });
 
-  it("is cut when it is longer than a comment can be", async () => {
+  it("is cut to the length of a comment", async () => {
     const { github, adapter, id } = await claimed();
     await adapter.completeWork(id, { ...SUCCESS, details: "x".repeat(100_000) });
     expect(github.commentsOn(1)[0]?.length).toBeLessThan(65_536);
   });
 });
 
-describe("a failure", () => {
-  it("stays open and is not ready", async () => {
+describe("a failure of a GitHub issue", () => {
+  it("leaves the issue open, but not ready", async () => {
     const { github, adapter, id, source } = await claimed();
     expect(await adapter.completeWork(id, FAILURE)).toBe(true);
     expect(github.issues.get(1)).toMatchObject({ state: "open", labels: [] });
     expect(await source().fetchAvailableWork()).toEqual([]);
   });
 
-  it("takes the label for it", async () => {
+  it("adds the failed label", async () => {
     const { github, adapter, id } = await claimed({ labels: { failed: "failed" } });
     await adapter.completeWork(id, FAILURE);
     expect(github.issues.get(1)?.labels).toEqual(["failed"]);
   });
 
-  it("shows its error as it is, whatever is in it", async () => {
+  it("shows its error verbatim, whatever it contains", async () => {
     const { github, adapter, id } = await claimed();
     await adapter.completeWork(id, { ...FAILURE, error: "```\n# no heading" });
     expect(github.commentsOn(1)).toEqual([
@@ -261,7 +261,7 @@ describe("a failure", () => {
     ]);
   });
 
-  it("is not ready even when somebody made it ready meanwhile", async () => {
+  it("removes a ready label that a person added meanwhile", async () => {
     const { github, adapter, id } = await claimed();
     github.issues.get(1)?.labels.push("ready");
     await adapter.completeWork(id, FAILURE);
@@ -269,8 +269,8 @@ describe("a failure", () => {
   });
 });
 
-describe("releasing an issue", () => {
-  it("makes it ready for anybody", async () => {
+describe("releasing a GitHub issue", () => {
+  it("makes it available to every adapter", async () => {
     const { github, adapter, id, source } = await claimed();
     expect(await adapter.releaseWork(id)).toBe(true);
     expect(github.issues.get(1)?.labels).toEqual(["ready"]);
@@ -278,19 +278,19 @@ describe("releasing an issue", () => {
     expect(await source().claimWork(id)).toMatchObject(WON);
   });
 
-  it("tells the reason when asked to", async () => {
+  it("writes the reason as a comment with addComment", async () => {
     const { github, adapter, id } = await claimed();
     await adapter.releaseWork(id, { reason: "Going home.", addComment: true });
     expect(github.commentsOn(1)).toEqual([expect.stringMatching(/-->\n\*\*Released\.\*\*\n\nGoing home\.$/)]);
   });
 
-  it("keeps the reason to itself otherwise", async () => {
+  it("writes no comment without addComment", async () => {
     const { github, adapter, id } = await claimed();
     await adapter.releaseWork(id, { reason: "Going home." });
     expect(github.comments).toEqual([]);
   });
 
-  it("is refused to who has no claim", async () => {
+  it("returns false without a claim", async () => {
     const { github, id, source } = await claimed();
     expect(await source().releaseWork(id)).toBe(false);
     expect(github.issues.get(1)?.labels).toEqual(["agent-working"]);

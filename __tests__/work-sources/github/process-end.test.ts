@@ -1,11 +1,11 @@
-/** A process that has used a GitHub source ends by itself: kept connections do not hold it. */
+/** A process that used a GitHub source ends by itself: idle connections do not keep it alive. */
 import { describe, expect, it } from "vitest";
 import { Child } from "../../state/child.js";
 import { REPO, TOKEN } from "./fake-github.js";
 import { startScene } from "./scene.js";
 
 describe("a process that has fetched work", () => {
-  it("ends while its connections are still open", async () => {
+  it("ends although its connections are still open", async () => {
     const { github } = await startScene();
     github.addIssue();
     const program = new URL("processes/fetch-once.js", import.meta.url).href;

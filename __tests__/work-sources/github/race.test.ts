@@ -1,4 +1,4 @@
-/** Several adapters race for the same issues while requests and answers overtake each other. */
+/** Several adapters race for the same issues while requests and responses arrive out of order. */
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../../src/random.js";
 import type { GitHubSource } from "../../../src/work-sources/github/github-source.js";
@@ -6,7 +6,7 @@ import type { FakeGitHub } from "./fake-github.js";
 import { startScene, SUCCESS } from "./scene.js";
 import type { Trouble } from "./trouble.js";
 
-/** Takes issue after issue until there are none, and answers which. What it knows of them is often old. */
+/** Claims issue after issue until none is left, and returns their numbers. Its list of issues is often outdated. */
 async function work(
   adapter: GitHubSource,
   random: () => number,
@@ -34,7 +34,7 @@ async function work(
 const SLOWEST_MS = 240_000;
 const KINDS: readonly Trouble[] = ["cut-before", "cut-after", { status: 502 }];
 
-/** At most two troubles for each address, so that whoever tries three times gets through. */
+/** At most two failures for each address, so that the third attempt succeeds. */
 function someTrouble(random: () => number, share: number): FakeGitHub["trouble"] {
   const troubles = new Map<string, number>();
   return ({ method, path }) => {
@@ -47,12 +47,12 @@ function someTrouble(random: () => number, share: number): FakeGitHub["trouble"]
 }
 
 describe.each<[number, number, string, number, number]>([
-  [2, 200, "on a good day", 0, 1],
-  [5, 200, "on a good day", 0, 2],
-  [5, 60, "while connections are cut and the server breaks", 0.1, 3],
+  [2, 200, "without failures", 0, 1],
+  [5, 200, "without failures", 0, 2],
+  [5, 60, "with failing connections and servers", 0.1, 3],
 ])("%i adapters that race for %i issues %s", (adapters, issues, _, troubles, seed) => {
   it(
-    `have each done exactly once (seed ${seed})`,
+    `complete each exactly once (seed ${seed})`,
     async () => {
       const random = seededRandom(seed);
       const { github, source } = await startScene({ random });

@@ -1,4 +1,4 @@
-/** How long a rate limit is waited for, and what is said when that is too long. */
+/** How long a request waits for a rate limit, and the error when that is too long. */
 import { describe, expect, it } from "vitest";
 import { idOf, numbersOf, rejectionOf, startScene, troubled, UNAVAILABLE, WON } from "./scene.js";
 import { type FakeAnswer, isMethod, troubleFor } from "./trouble.js";
@@ -7,29 +7,29 @@ describe("a rate limit", () => {
   const inSeconds = (seconds: number): string => String(Date.parse("2026-03-01T00:00:00Z") / 1_000 + seconds);
 
   it.each<[string, FakeAnswer, number]>([
-    ["says Retry-After", { status: 429, headers: { "retry-after": "30" } }, 30_000],
+    ["has Retry-After", { status: 429, headers: { "retry-after": "30" } }, 30_000],
     [
-      "says Retry-After as a time",
+      "has Retry-After as a date",
       { status: 429, headers: { "retry-after": "Sun, 01 Mar 2026 00:00:20 GMT" } },
       20_000,
     ],
     [
-      "says when it is reset",
+      "has a reset time",
       { status: 403, headers: { "x-ratelimit-remaining": "0", "x-ratelimit-reset": inSeconds(40) } },
       40_000,
     ],
     [
-      "is reset already",
+      "has a reset time in the past",
       { status: 403, headers: { "x-ratelimit-remaining": "0", "x-ratelimit-reset": inSeconds(-5) } },
       1_000,
     ],
     [
-      "says only that it is one",
+      "is only named in the message",
       { status: 403, body: { message: "You have exceeded a secondary rate limit." } },
       60_000,
     ],
-    ["says nothing", { status: 429 }, 60_000],
-  ])("that %s is waited for", async (_, answer, leastMs) => {
+    ["has a status only", { status: 429 }, 60_000],
+  ])("that %s delays the request", async (_, answer, leastMs) => {
     const { source, clock } = await troubled(1, answer);
     expect(numbersOf(await source().fetchAvailableWork())).toEqual([1]);
     expect(clock.slept).toHaveLength(1);
@@ -37,7 +37,7 @@ describe("a rate limit", () => {
     expect(clock.slept[0]).toBeLessThan(leastMs * 1.1);
   });
 
-  it("is counted by the server's clock", async () => {
+  it("is measured by the server's clock", async () => {
     const scene = await startScene({ skewMs: 1_000_000 });
     const headers = { "x-ratelimit-remaining": "0", "x-ratelimit-reset": inSeconds(1_040) };
     scene.github.trouble = troubleFor(1, () => true, { status: 403, headers });
@@ -45,7 +45,7 @@ describe("a rate limit", () => {
     expect(scene.clock.slept[0]).toBeLessThan(44_000);
   });
 
-  it("that lasts too long is not waited for: the error says when to try again", async () => {
+  it("that lasts too long is an error with the time for a retry", async () => {
     const { source, clock } = await troubled(1, { status: 429, headers: { "retry-after": "3600" } });
     const error = await rejectionOf(source().fetchAvailableWork());
     expect(error).toMatchObject(UNAVAILABLE);
@@ -53,13 +53,13 @@ describe("a rate limit", () => {
     expect(clock.slept).toEqual([]);
   });
 
-  it("that comes again and again is not waited for without end", async () => {
+  it("that repeats becomes an error in the end", async () => {
     const { source, clock } = await troubled(Infinity, { status: 429, headers: { "retry-after": "30" } });
     expect(await rejectionOf(source().fetchAvailableWork())).toMatchObject(UNAVAILABLE);
     expect(clock.slept.length).toBeLessThan(3);
   });
 
-  it("keeps all further requests from being sent until it is over", async () => {
+  it("delays all further requests until its end", async () => {
     const { source, github, clock } = await troubled(1, { status: 429, headers: { "retry-after": "3600" } });
     const adapter = source();
     await rejectionOf(adapter.fetchAvailableWork());
@@ -70,7 +70,7 @@ describe("a rate limit", () => {
     expect(numbersOf(await adapter.fetchAvailableWork())).toEqual([1]);
   });
 
-  it("lets a comment be written once it is over", async () => {
+  it("delays a comment, which is written once", async () => {
     const scene = await startScene();
     scene.github.addIssue();
     const limit = { status: 403, headers: { "retry-after": "5" } };

@@ -1,7 +1,7 @@
-/** A small GitHub, adapters that work on it, and a clock that passes by being slept. */
+/** A fake GitHub, adapters for it, and a clock that advances by each sleep. */
 import { onTestFinished, vi } from "vitest";
 import type { Clock } from "../../../src/clock.js";
-import { type GitHubSource, githubSource } from "../../../src/work-sources/github/github-source.js";
+import { type GitHubSource, createGitHubSource } from "../../../src/work-sources/github/github-source.js";
 import type { WorkItem } from "../../../src/work-sources/work-source.js";
 import { claimText } from "../../../src/work-sources/github/claim-comment.js";
 import { readGitHubConfig } from "../../../src/work-sources/github/github-config.js";
@@ -10,7 +10,7 @@ import { type Trouble, troubleFor } from "./trouble.js";
 
 export const TOKEN_ENV = "ROTA_TEST_GITHUB_TOKEN";
 
-/** Whoever sleeps has slept at once; nothing else makes it go on but `pass`. Time limits never strike. */
+/** A sleep ends immediately and advances the clock, as `pass` does. Timers never fire. */
 export class HastyClock implements Clock {
   readonly slept: number[] = [];
   readonly #startMs: number;
@@ -46,9 +46,9 @@ export class HastyClock implements Clock {
 export interface Scene {
   readonly github: FakeGitHub;
   readonly clock: HastyClock;
-  /** What was logged. */
+  /** The logged lines. */
   readonly lines: string[];
-  /** Another adapter on the same repository. */
+  /** A new adapter for the same repository. */
   readonly source: (config?: Readonly<Record<string, unknown>>, clock?: Clock) => GitHubSource;
 }
 
@@ -65,7 +65,7 @@ export const FAILURE = {
   error: "ENOWOOD: the shed is empty",
 } as const;
 
-/** Of somebody else, as it is written when it begins. */
+/** The comment of a claim that a different node makes. */
 export const OLD_TOKEN = "0123456789abcdef01234567";
 export const OLD_CLAIM: string = claimText(OLD_TOKEN, readGitHubConfig({ type: "github", repo: REPO }));
 
@@ -78,7 +78,7 @@ export async function startScene(options: Partial<FakeGitHubOptions> = {}): Prom
   const log = (line: string): void => void lines.push(line);
   const logger = { debug: log, info: log, warn: log, error: log };
   const source: Scene["source"] = (config = {}, ownClock = clock) =>
-    githubSource(
+    createGitHubSource(
       { type: "github", repo: REPO, token_env: TOKEN_ENV, base_url: github.baseUrl, ...config },
       { clock: ownClock, logger },
     );
@@ -92,7 +92,7 @@ export async function oneIssue(labels: string[] = ["ready"]): Promise<Scene & { 
   return { ...scene, id: idOf(scene, 1) };
 }
 
-/** A scene with one issue, where the first requests are answered like this. */
+/** A scene with one issue, whose first requests get the response. */
 export async function troubled(times: number, trouble: Trouble): Promise<Scene> {
   const scene = await oneIssue();
   scene.github.trouble = troubleFor(times, () => true, trouble);
@@ -107,7 +107,7 @@ export function numbersOf(items: readonly WorkItem[]): readonly number[] {
   return items.map(({ externalId }) => Number(externalId));
 }
 
-/** The error that the promise ends with. */
+/** The error that the promise rejects with. */
 export async function rejectionOf(promise: Promise<unknown>): Promise<Error & { readonly code?: string }> {
   try {
     await promise;

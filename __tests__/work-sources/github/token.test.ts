@@ -1,17 +1,17 @@
-/** Where the token goes, and where it does not. */
+/** Where the token is sent and shown, and where it is not. */
 import { describe, expect, it, vi } from "vitest";
 import { FakeClock } from "../../../src/clock.js";
 import { FakeGitHub, TOKEN } from "./fake-github.js";
 import { rejectionOf, startScene, troubled, UNAVAILABLE, FORBIDDEN, TOKEN_ENV } from "./scene.js";
 import type { FakeAnswer } from "./trouble.js";
 
-/** The error of a fetch that is answered like this. */
+/** The error of a fetch with the response. */
 async function errorOf(answer: FakeAnswer): Promise<Error> {
   const { source } = await troubled(1, answer);
   return await rejectionOf(source().fetchAvailableWork());
 }
 
-describe("the token", () => {
+describe("the GitHub token", () => {
   it("is sent with every request", async () => {
     const { source, github } = await startScene();
     await source().fetchAvailableWork();
@@ -23,8 +23,8 @@ describe("the token", () => {
   it.each([
     ["is missing", undefined, "is not set"],
     ["is empty", " ", "is not set"],
-    ["is malformed", "ghp_secret\nother", "is no token"],
-  ])("that %s is told by the name of its variable only", async (_, token, fault) => {
+    ["is malformed", "ghp_secret\nother", "does not hold a token"],
+  ])("that %s is an error that names only its variable", async (_, token, fault) => {
     const { source, github } = await startScene();
     vi.stubEnv(TOKEN_ENV, token);
     const error = await rejectionOf(source().fetchAvailableWork());
@@ -34,7 +34,7 @@ describe("the token", () => {
     expect(github.requests).toEqual([]);
   });
 
-  it("may change while the adapter lives", async () => {
+  it("may change while the adapter is in use", async () => {
     const { source, github } = await startScene();
     const adapter = source();
     await adapter.fetchAvailableWork();
@@ -44,19 +44,19 @@ describe("the token", () => {
     expect(await adapter.fetchAvailableWork()).toEqual([]);
   });
 
-  it("is in no error, even when the server repeats it", async () => {
+  it("is not in an error, even when the server repeats it", async () => {
     const error = await errorOf({ status: 403, body: { message: `No access for ${TOKEN}.` } });
     expect(error.message).toContain("No access for ***.");
     expect(error.message).not.toContain(TOKEN);
   });
 
-  it("is in no item, even when an issue repeats it", async () => {
+  it("is not in an item, even when an issue contains it", async () => {
     const { source, github } = await startScene();
     github.addIssue({ title: `Leaked: ${TOKEN}` });
     expect(await source().fetchAvailableWork()).toMatchObject([{ title: "Leaked: ***" }]);
   });
 
-  it("does not follow a redirect to elsewhere", async () => {
+  it("is not sent to a different origin after a redirect", async () => {
     await using elsewhere = await FakeGitHub.start({ clock: new FakeClock() });
     const { source, clock } = await troubled(1, {
       status: 301,
@@ -69,7 +69,7 @@ describe("the token", () => {
     expect(clock.slept).toEqual([]);
   });
 
-  it("does not go to a next page elsewhere", async () => {
+  it("is not sent to a next page on a different origin", async () => {
     await using elsewhere = await FakeGitHub.start({ clock: new FakeClock() });
     const link = `<${elsewhere.origin}/x?page=2>; rel="next"`;
     const { source } = await troubled(1, { status: 200, body: [], headers: { link } });

@@ -1,4 +1,4 @@
-/** What a small GitHub is asked, what it answers, and how it can be made to answer otherwise. */
+/** The requests and responses of the fake GitHub, and the failures that a test can cause. */
 import type { IncomingMessage } from "node:http";
 
 export interface FakeAnswer {
@@ -7,7 +7,7 @@ export interface FakeAnswer {
   readonly headers?: Record<string, string>;
 }
 
-/** `cut-before`: nothing is done; `cut-after`: it is done and not answered; `hang`: neither, for ever. */
+/** The connection is cut before (`cut-before`) or after (`cut-after`) the effect, or the request hangs (`hang`). */
 export type Trouble = FakeAnswer | "cut-before" | "cut-after" | "hang";
 
 export interface FakeRequest {
@@ -19,7 +19,7 @@ export interface FakeRequest {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** The same trouble for the first `times` requests that fit. */
+/** The same failure for the first `times` matching requests. */
 export function troubleFor(
   times: number,
   fits: (request: FakeRequest) => boolean,

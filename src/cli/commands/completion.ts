@@ -1,4 +1,4 @@
-/** `rota completion`: the script with which a shell completes what is typed after `rota`. */
+/** `rota completion`: prints the completion script for a shell. */
 import { quote } from "../../errors.js";
 import type { Argument, Call, Command } from "../command.js";
 import { usageError } from "../errors.js";
@@ -14,12 +14,12 @@ const SHELL: Argument = {
 
 export const completionCommand: Command = {
   name: "completion",
-  summary: "Print a script that makes a shell complete commands, options, and the names of schedules.",
+  summary: "Print a script that lets a shell complete commands, options, and the names of schedules.",
   arguments: [SHELL],
   examples: [
-    { command: 'eval "$(rota completion bash)"', says: "in ~/.bashrc" },
-    { command: 'eval "$(rota completion zsh)"', says: "in ~/.zshrc, after compinit" },
-    { command: "rota completion fish | source", says: "in ~/.config/fish/config.fish" },
+    { command: 'eval "$(rota completion bash)"', comment: "in ~/.bashrc" },
+    { command: 'eval "$(rota completion zsh)"', comment: "in ~/.zshrc, after compinit" },
+    { command: "rota completion fish | source", comment: "in ~/.config/fish/config.fish" },
   ],
   run: completion,
 };

@@ -1,48 +1,52 @@
-/** `rota describe`: everything that is known of a schedule, or of all schedules of an agent. */
+/** `rota describe`: everything about a schedule, or about all schedules of an agent. */
 import type { Fields } from "../../fields.js";
 import { isoTimeMs } from "../../iso-time.js";
 import type { Plan } from "../../scheduler/planning/governor.js";
 import type { JobRecord } from "../../state/job-log/job-log.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
-import type { Argument, Call, Command } from "../command.js";
-import { agentDefinition, fieldsInWords, scheduleDefinition } from "../format/definition.js";
+import type { Call, Command } from "../command.js";
+import { agentDefinition, formatFields, scheduleDefinition } from "../format/definition.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { findTargets } from "../fleet/find-target.js";
-import { type Fleet, type FleetSchedule, isRun, loadsOf, nameOf, readFleet } from "../fleet/fleet.js";
+import { findTargets, TARGET } from "../fleet/find-target.js";
+import {
+  type Fleet,
+  type FleetSchedule,
+  hasLiveScheduler,
+  loadsOf,
+  nameOf,
+  readFleet,
+} from "../fleet/fleet.js";
 import { forecast } from "../fleet/forecast.js";
 import type { Output } from "../output.js";
-import { isPausedForEver, nextRunOf, pausedUntil, standingOf, timeInWords, whyOf } from "../format/plan.js";
+import {
+  isPausedIndefinitely,
+  nextRunOf,
+  pausedUntil,
+  displayStatus,
+  STATUS_STYLES,
+  formatTime,
+  whyOf,
+} from "../format/plan.js";
 import { oneLine } from "../format/text-width.js";
 import { zonedTime } from "../format/when.js";
-import { tookText } from "./jobs.js";
-import { STANDING_STYLES } from "./list.js";
+import { tookText } from "../format/job.js";
 
 const RUNS_SHOWN = 5;
 const JOBS_SHOWN = 5;
 const LABEL_WIDTH = 14;
 
-const TARGET: Argument = {
-  name: "agent/schedule",
-  isRequired: true,
-  summary: "The schedule; or an agent, for all of its schedules.",
-  completion: "schedule",
-};
-
 export const describeCommand: Command = {
   name: "describe",
   summary: "Show everything about a schedule: its definition, its state, its next runs and its last jobs.",
-  details: [
-    "What may hold a password (variables, headers, the arguments of commands) is named but not shown.",
-  ],
+  details: ["Values that may hold a password (variables, headers, arguments of commands) are hidden."],
   arguments: [TARGET],
   examples: [
-    { command: "rota describe reports/nightly", says: "one schedule" },
-    { command: "rota describe reports --json", says: "all schedules of an agent, for a program" },
+    { command: "rota describe reports/nightly", comment: "one schedule" },
+    { command: "rota describe reports --json", comment: "all schedules of an agent, for a program" },
   ],
   run: describe,
 };
 
-/** All that there is to be said. */
 interface Description {
   readonly schedule: FleetSchedule;
   readonly why: string;
@@ -53,13 +57,13 @@ interface Description {
 async function describe(call: Call): Promise<ExitCode> {
   const { args, isJson, output } = call;
   await using fleet = await readFleet(call);
-  const { guest, now } = fleet;
+  const { connection, now } = fleet;
   const targets = findTargets(fleet.schedules, args[0] ?? "");
-  const orphans = await guest.orphans();
+  const orphans = await connection.orphans();
   const descriptions: Description[] = [];
   for (const schedule of targets) {
     const { agent, schedule: name } = schedule;
-    const jobs = await guest.store.jobs.list({ agent, schedule: name, limit: JOBS_SHOWN });
+    const jobs = await connection.store.jobs.list({ agent, schedule: name, limit: JOBS_SHOWN });
     descriptions.push(descriptionOf(schedule, fleet, { jobs, isOrphan: orphans.has(schedule) }));
   }
   if (isJson) output.json(descriptions.map((description) => jsonOf(description, now)));
@@ -79,7 +83,12 @@ interface Asked {
 function descriptionOf(schedule: FleetSchedule, fleet: Fleet, { jobs, isOrphan }: Asked): Description {
   const { definition, state } = schedule;
   const { now } = fleet;
-  const about = { now, isSchedulerRunning: isRun(fleet), isOrphan, load: loadsOf(fleet).get(schedule.agent) };
+  const about = {
+    now,
+    isSchedulerRunning: hasLiveScheduler(fleet),
+    isOrphan,
+    load: loadsOf(fleet).get(schedule.agent),
+  };
   const runs = definition === undefined ? [] : forecast({ definition, state, now, count: RUNS_SHOWN });
   return { schedule, why: whyOf(schedule, about), runs, jobs };
 }
@@ -87,32 +96,32 @@ function descriptionOf(schedule: FleetSchedule, fleet: Fleet, { jobs, isOrphan }
 function write({ output }: Call, { schedule, why, runs, jobs }: Description, now: Date): void {
   const { agentDefinition: agent, definition, state } = schedule;
   const zone = definition?.type === "cron" ? definition.timezone : undefined;
-  const standing = standingOf(schedule, now);
-  const style = STANDING_STYLES[standing];
+  const status = displayStatus(schedule, now);
+  const style = STATUS_STYLES[status];
   const label = (name: string): string => `  ${output.paint("dim", name.padEnd(LABEL_WIDTH))}`;
   const say = (name: string, text: string | undefined): void => {
     if (text !== undefined) output.line(`${label(name)}${oneLine(text)}`);
   };
   output.line(output.paint("bold", oneLine(nameOf(schedule))));
-  const shownStanding = style === undefined ? standing : output.paint(style, standing);
-  // "running job-…" says it already.
+  const shownStatus = style === undefined ? status : output.paint(style, status);
+  // The reason may begin with the status: "running job-…".
   const shownWhy = oneLine(why);
-  const reason = shownWhy.startsWith(standing) ? shownWhy.slice(standing.length) : `: ${shownWhy}`;
-  output.line(`${label("Status")}${shownStanding}${reason}`);
-  say("Agent", agent === undefined ? undefined : fieldsInWords(agentDefinition(agent)));
-  say("Definition", definition === undefined ? undefined : fieldsInWords(scheduleDefinition(definition)));
+  const reason = shownWhy.startsWith(status) ? shownWhy.slice(status.length) : `: ${shownWhy}`;
+  output.line(`${label("Status")}${shownStatus}${reason}`);
+  say("Agent", agent === undefined ? undefined : formatFields(agentDefinition(agent)));
+  say("Definition", definition === undefined ? undefined : formatFields(scheduleDefinition(definition)));
   const nextRunAt = nextRunOf(schedule, now);
   say(
     "Next run",
     nextRunAt === undefined
       ? undefined
-      : `${timeInWords(nextRunAt, now, zone)}, ${state.next_run_source ?? "not planned"}`,
+      : `${formatTime(nextRunAt, now, zone)}, ${state.next_run_source ?? "not planned"}`,
   );
   for (const [name, text] of stateLines(state, now)) say(name, text);
   writeList(
     output,
     `Next ${runs.length} runs`,
-    runs.map((run) => `${timeInWords(run.nextRunAt, now, zone)}, ${run.source}`),
+    runs.map((run) => `${formatTime(run.nextRunAt, now, zone)}, ${run.source}`),
   );
   writeList(
     output,
@@ -133,9 +142,9 @@ function stateLines(state: ScheduleState, now: Date): readonly (readonly [string
   const pause =
     until === undefined
       ? undefined
-      : isPausedForEver(state)
+      : isPausedIndefinitely(state)
         ? "until it is resumed"
-        : `until ${timeInWords(until, now)}`;
+        : `until ${formatTime(until, now)}`;
   const missed = `${missed_count ?? 0}${state.last_missed_at == null ? "" : `, the last at ${shownTime(state.last_missed_at, now)}`}`;
   return [
     ["Last run", shownTime(state.last_run_at, now)],
@@ -144,13 +153,13 @@ function stateLines(state: ScheduleState, now: Date): readonly (readonly [string
     ["Failures", (failure_count ?? 0) > 0 ? `${failure_count} in a row` : undefined],
     ["Missed", (missed_count ?? 0) > 0 ? missed : undefined],
     ["Paused", pause],
-    ["Hint", hint == null ? undefined : fieldsInWords({ ...hint })],
+    ["Hint", hint == null ? undefined : formatFields({ ...hint })],
   ];
 }
 
 function shownTime(text: string | null | undefined, now: Date): string | undefined {
   const ms = isoTimeMs(text);
-  return ms === undefined ? undefined : timeInWords(new Date(ms), now);
+  return ms === undefined ? undefined : formatTime(new Date(ms), now);
 }
 
 function jobLine(job: JobRecord, now: Date): string {
@@ -164,7 +173,7 @@ function jsonOf({ schedule, why, runs, jobs }: Description, now: Date): Fields {
   return {
     agent,
     schedule: schedule.schedule,
-    status: standingOf(schedule, now),
+    status: displayStatus(schedule, now),
     why,
     origin,
     agent_definition: definedAgent === undefined ? null : agentDefinition(definedAgent),

@@ -1,4 +1,4 @@
-/** `rota doctor`: looks at everything that Rota depends on, and says what is wrong with it. */
+/** `rota doctor`: checks everything that Rota depends on, and reports problems. */
 import { ConfigError } from "../../scheduler/definition/errors.js";
 import type { Call, Command } from "../command.js";
 import { counted } from "../format/counted.js";
@@ -6,8 +6,8 @@ import { checkClock, checkZones, judgeNode } from "../doctor/environment.js";
 import { failure, fine, type Finding, warning } from "../doctor/finding.js";
 import { CliError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { locate, locateState, namedPlace } from "../location/locate.js";
-import type { Place } from "../location/state-location.js";
+import { locate, locateState, namedLocation } from "../location/locate.js";
+import type { StateLocation } from "../location/state-location.js";
 import { shownPath } from "../format/shown-path.js";
 import { oneLine } from "../format/text-width.js";
 
@@ -15,10 +15,13 @@ export const doctorCommand: Command = {
   name: "doctor",
   summary:
     "Check what Rota depends on: configuration, state directory or database, locks, disk, zones, clock, Node.",
-  details: ["Looks, and changes nothing. Exit code 1 when something keeps Rota from working."],
+  details: ["Changes nothing. The exit code is 1 when a problem keeps Rota from working."],
   examples: [
-    { command: "rota doctor", says: "is everything in order here?" },
-    { command: "rota doctor --state-dir /var/lib/rota --json", says: "and there, for a program" },
+    { command: "rota doctor", comment: "is everything in order here?" },
+    {
+      command: "rota doctor --state-dir /var/lib/rota --json",
+      comment: "a given state directory, for a program",
+    },
   ],
   run: doctor,
 };
@@ -34,8 +37,8 @@ async function doctor(call: Call): Promise<ExitCode> {
     checkZones(),
     await checkClock(context.clock),
   ];
-  const place = await placeOf(call, findings);
-  if (place !== undefined) findings.push(...(await place.examine(context.clock)));
+  const location = await locationOf(call, findings);
+  if (location !== undefined) findings.push(...(await location.check(context.clock)));
   if (isJson) output.json(findings);
   else
     for (const { about, message, verdict } of findings)
@@ -45,28 +48,28 @@ async function doctor(call: Call): Promise<ExitCode> {
   return findings.some(({ verdict }) => verdict === "failure") ? EXIT.failure : EXIT.ok;
 }
 
-/** Where the state is, and what there is to say of the configuration; a wrong one hides only where it says that is. */
-async function placeOf(call: Call, findings: Finding[]): Promise<Place | undefined> {
+/** Checks the configuration, and returns the state's location, if the call names it or a valid configuration does. */
+async function locationOf(call: Call, findings: Finding[]): Promise<StateLocation | undefined> {
   const about = "configuration";
   try {
-    await namedPlace(call);
+    await namedLocation(call);
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     findings.push(failure("database", error.message));
     return undefined;
   }
   try {
-    const { config, place } = await locate(call);
+    const { config, location } = await locate(call);
     findings.push(
       config === undefined
-        ? fine(about, "none, only a state")
+        ? fine(about, "none, the state alone")
         : fine(about, `${shownPath(config.files[0] ?? "")}: ${counted(config.agents.length, "agent")}`),
     );
-    return place;
+    return location;
   } catch (error) {
     if (error instanceof ConfigError) {
-      const count = error.problems.length === 1 ? "a problem" : `${error.problems.length} problems`;
-      findings.push(failure(about, `it has ${count}: \`rota validate\` shows them`));
+      const { length } = error.problems;
+      findings.push(failure(about, `${counted(length, "problem")}: see \`rota validate\``));
       return stateOnly(call);
     }
     if (!(error instanceof CliError)) throw error;
@@ -76,7 +79,7 @@ async function placeOf(call: Call, findings: Finding[]): Promise<Place | undefin
   }
 }
 
-async function stateOnly(call: Call): Promise<Place | undefined> {
+async function stateOnly(call: Call): Promise<StateLocation | undefined> {
   try {
     return await locateState(call);
   } catch {

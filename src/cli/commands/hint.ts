@@ -1,9 +1,12 @@
-/** `rota hint`: temporary advice for a schedule, another interval or one extra run, until it expires. */
+/** `rota hint`: a temporary change of a schedule's plan: a different interval, or one extra run, until it expires. */
 import { advised, UNADVISED } from "../../scheduler/control/state-changes.js";
+import type { ScheduleStatePatch } from "../../state/schedule-state.js";
 import { type Call, type Command, flag, textOption } from "../command.js";
-import { changeSchedules, TARGET } from "../fleet/change-schedules.js";
+import { changeSchedules } from "../fleet/change-schedules.js";
+import { TARGET } from "../fleet/find-target.js";
 import { usageError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
+import { zonedTime } from "../format/when.js";
 import { instantOption } from "../instant-option.js";
 
 const INTERVAL = textOption("interval", "interval", {
@@ -11,20 +14,20 @@ const INTERVAL = textOption("interval", "interval", {
 });
 const AT = instantOption("at", "future", "Run once more at this time, or this long from now.");
 const TTL = textOption("ttl", "duration", {
-  summary: "How long the advice counts. Default: 1h, from --at where that is given.",
+  summary: "How long the hint is valid. Default: 1h, counted from --at if that is given.",
 });
-const REASON = textOption("reason", "text", { summary: "Why, for whoever reads the state." });
-const CLEAR = flag("clear", { summary: "Take earlier advice back." });
+const REASON = textOption("reason", "text", { summary: "Why. It is kept in the state and shown by list." });
+const CLEAR = flag("clear", { summary: "Remove the current hint." });
 
 export const hintCommand: Command = {
   name: "hint",
-  summary: "Advise a schedule to run at another pace for a while, or once more at a time.",
-  arguments: [{ ...TARGET, summary: "The schedule; or an agent, for all of its schedules." }],
+  summary: "Change how often a schedule runs for a while, or add one extra run.",
+  arguments: [TARGET],
   options: [INTERVAL, AT, TTL, REASON, CLEAR],
   examples: [
-    { command: "rota hint watcher/site --interval 1m --ttl 30m", says: "every minute for half an hour" },
-    { command: "rota hint watcher/site --at 10m", says: "one extra run in ten minutes" },
-    { command: "rota hint watcher/site --clear", says: "back to its own pace" },
+    { command: "rota hint watcher/site --interval 1m --ttl 30m", comment: "every minute for half an hour" },
+    { command: "rota hint watcher/site --at 10m", comment: "one extra run in ten minutes" },
+    { command: "rota hint watcher/site --clear", comment: "back to its own interval" },
   ],
   run: hint,
 };
@@ -32,12 +35,30 @@ export const hintCommand: Command = {
 async function hint(call: Call): Promise<ExitCode> {
   const { option } = call;
   const [interval, at, ttl, reason] = [option(INTERVAL), option(AT), option(TTL), option(REASON)];
-  const isAdvice = (interval ?? at) !== undefined;
-  if (option(CLEAR) === isAdvice)
-    throw usageError("Give --interval, --at or both; or --clear to take earlier advice back");
+  const isNew = (interval ?? at) !== undefined;
+  if (option(CLEAR) === isNew)
+    throw usageError("Give --interval, --at or both; or --clear to remove the current hint");
   await changeSchedules(call, (now) => {
-    const patch = isAdvice ? advised({ interval, runAt: at?.(now), ttl, reason }, now) : UNADVISED;
-    return { done: isAdvice ? "Advised" : "Cleared the advice for", decide: () => patch };
+    if (!isNew) return { message: (name) => `Hint removed from ${name}.`, patch: () => UNADVISED };
+    const patch = advised({ interval, runAt: at?.(now), ttl, reason }, now);
+    return {
+      message: (name) => `Hint set for ${name}: ${formatHint(patch.hint)}.`,
+      patch: () => patch,
+    };
   });
   return EXIT.ok;
+}
+
+/** "every 1m until 2026-03-01T13:00:00+00:00, one extra run at …" */
+function formatHint(written: ScheduleStatePatch["hint"]): string {
+  if (written == null) return "none";
+  const { interval, next_run_at, expires_at } = written;
+  const parts = [];
+  if (interval != null) parts.push(`every ${interval} until ${formatIso(expires_at)}`);
+  if (next_run_at != null) parts.push(`one extra run at ${formatIso(next_run_at)}`);
+  return parts.join(", ");
+}
+
+function formatIso(time: string): string {
+  return zonedTime(new Date(time));
 }

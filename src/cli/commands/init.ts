@@ -1,4 +1,4 @@
-/** `rota init`: writes a configuration to begin with. Never over one that is there, unless asked to. */
+/** `rota init`: writes a first configuration. Overwrites an existing file only with --force. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { messageOf, quote } from "../../errors.js";
@@ -13,10 +13,10 @@ import { SAMPLE_CONFIG } from "../sample-config.js";
 const DIRECTORY: Argument = {
   name: "directory",
   isRequired: false,
-  summary: "Where to write it; made if it is missing. Default: here.",
+  summary: "Where to write it; created if it is missing. Default: the current directory.",
   completion: "directory",
 };
-const FORCE = flag("force", { short: "f", summary: `Write over a ${CONFIG_NAME} that is there.` });
+const FORCE = flag("force", { short: "f", summary: `Overwrite an existing ${CONFIG_NAME}.` });
 
 export const initCommand: Command = {
   name: "init",
@@ -24,8 +24,8 @@ export const initCommand: Command = {
   arguments: [DIRECTORY],
   options: [FORCE],
   examples: [
-    { command: "rota init", says: "here" },
-    { command: "rota init fleet && cd fleet && rota run", says: "in a directory of its own, and see it run" },
+    { command: "rota init", comment: "in the current directory" },
+    { command: "rota init fleet && cd fleet && rota run", comment: "in a new directory, and run it" },
   ],
   run: init,
 };
@@ -34,16 +34,16 @@ async function init({ args, context, isJson, option, output }: Call): Promise<Ex
   const directory = resolve(context.cwd, args[0] ?? ".");
   const file = join(directory, CONFIG_NAME);
   await attempt(file, mkdir(directory, { recursive: true }));
-  // Refused by the disk itself, so that nobody's file is lost between a look and a write.
+  // The flag "wx" makes the system refuse an existing file, so that no file is lost between a check and the write.
   const isWritten = await attempt(file, unless(["EEXIST"], write(file, option(FORCE) ? "w" : "wx")));
   if (isWritten === undefined)
     throw refusedError(
-      `There is a ${shownPath(file)} already: edit it, name another directory, or write over it with --${FORCE.name}`,
+      `${shownPath(file)} already exists: edit it, choose a different directory, or overwrite it with --${FORCE.name}`,
     );
   if (isJson) output.json({ file });
   else {
     output.line(file);
-    output.talk("Written. `rota validate` checks it, `rota run` runs it.");
+    output.message("Written. `rota validate` checks it, `rota run` runs it.");
   }
   return EXIT.ok;
 }

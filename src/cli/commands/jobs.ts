@@ -1,17 +1,16 @@
-/** `rota jobs`: what has run, newest first. */
+/** `rota jobs`: lists jobs, newest first. */
 import { isoTimeMs } from "../../iso-time.js";
-import type { JobRecord, JobStatus } from "../../state/job-log/job-log.js";
+import type { JobRecord } from "../../state/job-log/job-log.js";
 import { type Call, type Command, choiceOption, countOption, flag, textOption } from "../command.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { unknown } from "../fleet/find-target.js";
-import { visitState } from "../fleet/fleet.js";
+import { JOB_STYLES, tookText } from "../format/job.js";
+import { unknownName } from "../fleet/find-target.js";
+import { connectToState } from "../fleet/fleet.js";
 import { instantOption } from "../instant-option.js";
 import { configOf } from "../location/locate.js";
-import type { Guest } from "../location/state-location.js";
-import type { Style } from "../format/style.js";
+import type { StateConnection } from "../location/state-location.js";
 import type { Cell, Column } from "../format/table.js";
-import { timeCell } from "../format/time-cell.js";
-import { shortDuration } from "../format/when.js";
+import { timeCell } from "../format/when.js";
 
 const STATUSES = ["running", "completed", "failed", "timeout", "cancelled", "interrupted"] as const;
 const DEFAULT_LIMIT = 20;
@@ -19,15 +18,11 @@ const DEFAULT_LIMIT = 20;
 const AGENT = textOption("agent", "name", { summary: "Only jobs of this agent.", completion: "agent" });
 const SCHEDULE = textOption("schedule", "name", { summary: "Only jobs of schedules with this name." });
 const STATUS = choiceOption("status", STATUSES, { summary: `Only jobs that are ${STATUSES.join(", ")}.` });
-const SINCE = instantOption(
-  "since",
-  "past",
-  'Only jobs started since then: a time, or "2h" for two hours ago.',
-);
-const UNTIL = instantOption("until", "past", "Only jobs started before then.");
-const LIMIT = countOption("limit", { short: "n", summary: `At most so many. Default: ${DEFAULT_LIMIT}.` });
+const SINCE = instantOption("since", "past", 'Only jobs started since this time, or "2h" for two hours ago.');
+const UNTIL = instantOption("until", "past", "Only jobs started before this time.");
+const LIMIT = countOption("limit", { short: "n", summary: `At most this many. Default: ${DEFAULT_LIMIT}.` });
 
-const IDS = flag("ids", { summary: "Print only the ids, a line each." });
+const IDS = flag("ids", { summary: "Print only the ids, one per line." });
 
 const COLUMNS: readonly Column[] = [
   { title: "ID" },
@@ -38,24 +33,16 @@ const COLUMNS: readonly Column[] = [
   { title: "AGENT/SCHEDULE", cutTo: 10 },
   { title: "SUMMARY", cutTo: 8 },
 ];
-export const JOB_STYLES: Readonly<Record<JobStatus, Style>> = {
-  running: "cyan",
-  completed: "green",
-  failed: "red",
-  timeout: "red",
-  cancelled: "yellow",
-  interrupted: "yellow",
-};
 
 export const jobsCommand: Command = {
   name: "jobs",
-  summary: "List jobs, newest first: when each ran, how it ended, and what it said.",
+  summary: "List jobs, newest first: when each ran, how it ended, and its summary or error.",
   options: [AGENT, SCHEDULE, STATUS, SINCE, UNTIL, LIMIT, IDS],
   examples: [
-    { command: "rota jobs", says: `the last ${DEFAULT_LIMIT}` },
+    { command: "rota jobs", comment: `the last ${DEFAULT_LIMIT}` },
     {
       command: "rota jobs --agent reports --status failed --since 1d",
-      says: "what went wrong since yesterday",
+      comment: "failed jobs of the last day",
     },
   ],
   run: jobs,
@@ -63,8 +50,8 @@ export const jobsCommand: Command = {
 
 async function jobs(call: Call): Promise<ExitCode> {
   const { isJson, option, output } = call;
-  await using guest = await visitState(call);
-  const now = guest.clock.now();
+  await using connection = await connectToState(call);
+  const now = connection.clock.now();
   const limit = option(LIMIT) ?? DEFAULT_LIMIT;
   const until = option(UNTIL)?.(now);
   const filter = {
@@ -72,17 +59,17 @@ async function jobs(call: Call): Promise<ExitCode> {
     schedule: option(SCHEDULE),
     status: option(STATUS),
     since: option(SINCE)?.(now),
-    // What is too new is taken away below, and must not use the limit up.
+    // Jobs from --until on are filtered out below and must not count towards the limit.
     limit: until === undefined ? limit : Infinity,
   };
-  const found = await guest.store.jobs.list(filter);
+  const found = await connection.store.jobs.list(filter);
   const records = found
     .filter(({ started_at }) => until === undefined || startMs(started_at) < until.getTime())
     .slice(0, limit);
-  if (records.length === 0 && filter.agent !== undefined) await requireAgent(call, guest, filter.agent);
+  if (records.length === 0 && filter.agent !== undefined) await requireAgent(call, connection, filter.agent);
   if (option(IDS)) for (const { id } of records) output.line(id);
   else if (isJson) output.json(records);
-  else if (records.length === 0) output.talk("There are no such jobs.");
+  else if (records.length === 0) output.message("No matching jobs.");
   else
     output.table(
       COLUMNS,
@@ -91,15 +78,14 @@ async function jobs(call: Call): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-/** An agent without jobs is one thing, and a name with a typing mistake another. */
-async function requireAgent(call: Call, guest: Guest, agent: string): Promise<void> {
-  const known = new Set((await guest.states()).keys());
-  for (const job of await guest.store.jobs.list({ limit: Infinity })) known.add(job.agent);
+/** Rejects an agent that neither the state, the log nor the configuration knows: its name is probably a typo. */
+async function requireAgent(call: Call, connection: StateConnection, agent: string): Promise<void> {
+  const known = new Set((await connection.states()).keys());
+  for (const job of await connection.store.jobs.list({ limit: Infinity })) known.add(job.agent);
   for (const { name } of (await configOf(call))?.agents ?? []) known.add(name);
-  if (!known.has(agent)) throw unknown("agent", agent, [...known]);
+  if (!known.has(agent)) throw unknownName("agent", agent, [...known]);
 }
 
-/** The cells of a job in a table of jobs. */
 function jobCells(record: JobRecord, now: Date): Cell[] {
   const { id, agent, schedule, started_at, status, trigger } = record;
   return [
@@ -111,12 +97,6 @@ function jobCells(record: JobRecord, now: Date): Cell[] {
     schedule === null ? agent : `${agent}/${schedule}`,
     record.error ?? record.summary ?? "",
   ];
-}
-
-/** How long it took, or has taken so far. */
-export function tookText({ status, duration_ms, started_at }: JobRecord, now: Date): string {
-  if (status === "running") return `${shortDuration(now.getTime() - startMs(started_at))}…`;
-  return duration_ms === null ? "-" : shortDuration(duration_ms);
 }
 
 function startMs(text: string): number {

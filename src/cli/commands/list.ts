@@ -1,17 +1,29 @@
-/** `rota list`: every schedule with its next and its last run, and why it runs then or what keeps it. */
+/** `rota list`: every schedule with its next and last run, and the reason of its plan or what blocks it. */
 import { isoTimeMs } from "../../iso-time.js";
 import { type Argument, type Call, type Command, flag } from "../command.js";
 import { counted } from "../format/counted.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { findTargets } from "../fleet/find-target.js";
-import { type Fleet, type FleetSchedule, isRun, loadsOf, nameOf, readFleet } from "../fleet/fleet.js";
-import { livingInWords } from "../format/schedulers.js";
-import { nextRunOf, type Standing, standingOf, type Surroundings, whyOf } from "../format/plan.js";
-import type { Style } from "../format/style.js";
+import {
+  type Fleet,
+  type FleetSchedule,
+  hasLiveScheduler,
+  loadsOf,
+  nameOf,
+  readFleet,
+} from "../fleet/fleet.js";
+import { formatLiveSchedulers } from "../format/schedulers.js";
+import {
+  nextRunOf,
+  type DisplayStatus,
+  displayStatus,
+  type PlanContext,
+  STATUS_STYLES,
+  whyOf,
+} from "../format/plan.js";
 import type { Cell, Column } from "../format/table.js";
-import { timeCell } from "../format/time-cell.js";
 import { oneLine } from "../format/text-width.js";
-import { relativeTime, shortDuration } from "../format/when.js";
+import { relativeTime, shortDuration, timeCell } from "../format/when.js";
 
 const AGENT: Argument = {
   name: "agent",
@@ -19,8 +31,8 @@ const AGENT: Argument = {
   summary: "Only this agent, or this agent/schedule.",
   completion: "schedule",
 };
-const ALL = flag("all", { short: "a", summary: "Also schedules that are only in the state." });
-const NAMES = flag("names", { summary: "Print only agent/schedule, a line each." });
+const ALL = flag("all", { short: "a", summary: "Include schedules that exist only in the state." });
+const NAMES = flag("names", { summary: "Print only agent/schedule, one per line." });
 
 const COLUMNS: readonly Column[] = [
   { title: "NEXT", dropAs: 2 },
@@ -31,13 +43,6 @@ const COLUMNS: readonly Column[] = [
   { title: "AGENT/SCHEDULE", cutTo: 10 },
   { title: "WHY", cutTo: 8 },
 ];
-export const STANDING_STYLES: Readonly<Record<Standing, Style | undefined>> = {
-  disabled: "dim",
-  failing: "red",
-  idle: undefined,
-  paused: "yellow",
-  running: "green",
-};
 
 export const listCommand: Command = {
   name: "list",
@@ -45,15 +50,15 @@ export const listCommand: Command = {
   arguments: [AGENT],
   options: [ALL, NAMES],
   examples: [
-    { command: "rota list", says: "every schedule, the next to run first" },
-    { command: "rota list reports --json", says: "those of one agent, for a program" },
+    { command: "rota list", comment: "every schedule, the next to run first" },
+    { command: "rota list reports --json", comment: "the schedules of one agent, for a program" },
   ],
   run: list,
 };
 
 interface Row {
   readonly schedule: FleetSchedule;
-  readonly standing: Standing;
+  readonly status: DisplayStatus;
   readonly nextRunAt: Date | undefined;
   readonly lastRunAt: Date | undefined;
   readonly why: string;
@@ -66,8 +71,8 @@ async function list(call: Call): Promise<ExitCode> {
   const isWhole = option(ALL) || fleet.config === undefined;
   const known = fleet.schedules.filter(({ origin }) => isWhole || origin !== "state-only");
   const wanted = args[0] === undefined ? known : findTargets(known, args[0]);
-  const isSchedulerRunning = isRun(fleet);
-  const orphans = await fleet.guest.orphans();
+  const isSchedulerRunning = hasLiveScheduler(fleet);
+  const orphans = await fleet.connection.orphans();
   const loads = loadsOf(fleet);
   const rows = wanted
     .map((schedule) => {
@@ -82,37 +87,37 @@ async function list(call: Call): Promise<ExitCode> {
       COLUMNS,
       rows.map((row) => cellsOf(row, now)),
     );
-    output.talk(footer(rows.length, fleet));
+    output.message(footer(rows.length, fleet));
   }
   return EXIT.ok;
 }
 
-function rowOf(schedule: FleetSchedule, about: Surroundings): Row {
+function rowOf(schedule: FleetSchedule, about: PlanContext): Row {
   const lastMs = isoTimeMs(schedule.state.last_run_at);
   return {
     schedule,
-    standing: standingOf(schedule, about.now),
+    status: displayStatus(schedule, about.now),
     nextRunAt: nextRunOf(schedule, about.now),
     lastRunAt: lastMs === undefined ? undefined : new Date(lastMs),
     why: whyOf(schedule, about),
   };
 }
 
-/** What runs comes first, what never will last, and equal ones in the order they were defined. */
+/** Running schedules first, then by next run, then schedules without one; ties keep the order of definition. */
 function byNextRun(one: Row, other: Row): number {
-  const rank = ({ standing, nextRunAt }: Row): number =>
-    standing === "running" ? -Infinity : (nextRunAt?.getTime() ?? Infinity);
+  const rank = ({ status, nextRunAt }: Row): number =>
+    status === "running" ? -Infinity : (nextRunAt?.getTime() ?? Infinity);
   const [a, b] = [rank(one), rank(other)];
   return a === b ? 0 : a - b;
 }
 
-function cellsOf({ schedule, standing, nextRunAt, lastRunAt, why }: Row, now: Date): Cell[] {
+function cellsOf({ schedule, status, nextRunAt, lastRunAt, why }: Row, now: Date): Cell[] {
   return [
     timeCell(nextRunAt),
     nextRunAt === undefined ? "-" : untilText(nextRunAt, now),
     timeCell(lastRunAt),
     lastRunAt === undefined ? "-" : relativeTime(lastRunAt, now),
-    { text: standing, style: STANDING_STYLES[standing] },
+    { text: status, style: STATUS_STYLES[status] },
     nameOf(schedule),
     why,
   ];
@@ -122,17 +127,17 @@ function untilText(at: Date, now: Date): string {
   return at.getTime() > now.getTime() ? shortDuration(at.getTime() - now.getTime()) : relativeTime(at, now);
 }
 
-function footer(count: number, { schedulers, place, now }: Fleet): string {
-  const who = livingInWords(schedulers, now) ?? `No scheduler runs on ${place.name}`;
+function footer(count: number, { schedulers, location, now }: Fleet): string {
+  const who = formatLiveSchedulers(schedulers, now) ?? `No scheduler runs on ${location.name}`;
   return `${counted(count, "schedule")}. ${who}.`;
 }
 
-function jsonOf({ schedule, standing, nextRunAt, lastRunAt, why }: Row): unknown {
+function jsonOf({ schedule, status, nextRunAt, lastRunAt, why }: Row): unknown {
   const { agent, schedule: name, state } = schedule;
   return {
     agent,
     schedule: name,
-    status: standing,
+    status,
     next_run_at: nextRunAt?.toISOString() ?? null,
     next_run_source: state.next_run_source ?? null,
     last_run_at: lastRunAt?.toISOString() ?? null,
@@ -141,7 +146,7 @@ function jsonOf({ schedule, standing, nextRunAt, lastRunAt, why }: Row): unknown
     missed_count: state.missed_count ?? 0,
     paused_until: state.paused_until ?? null,
     hint: state.hint ?? null,
-    job: standing === "running" ? (state.claim?.job_id ?? null) : null,
+    job: status === "running" ? (state.claim?.job_id ?? null) : null,
     why,
   };
 }

@@ -1,93 +1,91 @@
-/** `rota logs`: what a job printed, and with `-f` what it prints until it has ended. */
+/** `rota logs`: prints the output of a job, and with `-f` follows it until the job ends. */
 import type { JobRecord } from "../../state/job-log/job-log.js";
-import { type Argument, type Call, type Command, flag } from "../command.js";
+import { type Call, type Command, flag } from "../command.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { findJob } from "../fleet/find-job.js";
-import { visitState } from "../fleet/fleet.js";
+import { findJob, JOB } from "../fleet/find-job.js";
+import { connectToState } from "../fleet/fleet.js";
 import { OutputTail } from "../fleet/output-tail.js";
-import type { Guest } from "../location/state-location.js";
+import type { StateConnection } from "../location/state-location.js";
 import { oneLine } from "../format/text-width.js";
-import { JOB_STYLES, tookText } from "./jobs.js";
+import { JOB_STYLES, tookText } from "../format/job.js";
 
-const JOB: Argument = {
-  name: "job",
-  isRequired: true,
-  summary: "Its id or the end of it; or an agent or agent/schedule, for its latest job.",
-  completion: "job",
-};
-const FOLLOW = flag("follow", { short: "f", summary: "Go on until the job has ended." });
-const LOOK_EVERY_MS = 500;
-/** A cut is written and then the rest taken away: what is read in between is neither. */
+const FOLLOW = flag("follow", { short: "f", summary: "Follow the output until the job has ended." });
+const POLL_MS = 500;
+/** Cutting output takes two writes; a read between them is inconsistent, so it is repeated after this time. */
 const SETTLED_AFTER_MS = 50;
 
 export const logsCommand: Command = {
   name: "logs",
-  summary: "Print what a job printed, also while it runs.",
+  summary: "Print the output of a job, also while it runs.",
   arguments: [JOB],
   options: [FOLLOW],
   examples: [
-    { command: "rota logs job-2026-11-15-k3x9qa", says: "the output of a job" },
-    { command: "rota logs k3x9qa", says: "the same, by the end of its id" },
-    { command: "rota logs reports/nightly -f", says: "follow the latest job of a schedule" },
+    { command: "rota logs job-2026-11-15-k3x9qa", comment: "the output of a job" },
+    { command: "rota logs k3x9qa", comment: "the same, by the end of its id" },
+    { command: "rota logs reports/nightly -f", comment: "follow the latest job of a schedule" },
   ],
   run: logs,
 };
 
 async function logs(call: Call): Promise<ExitCode> {
   const { args, isJson, option, output } = call;
-  await using guest = await visitState(call);
-  const record = await findJob(guest.store.jobs, args[0] ?? "");
-  if (option(FOLLOW)) return await follow(call, guest, record);
-  const bytes = await guest.output(record.id);
-  const now = guest.clock.now();
+  await using connection = await connectToState(call);
+  const record = await findJob(connection.store.jobs, args[0] ?? "");
+  if (option(FOLLOW)) return await follow(call, connection, record);
+  const bytes = await connection.output(record.id);
+  const now = connection.clock.now();
   if (isJson) output.json({ job: record, output: bytes?.toString("utf8") ?? null });
-  else if (bytes === undefined) output.talk(`${record.id} has no output. ${endOf(record, now, call)}`);
+  else if (bytes === undefined) output.message(`${record.id} has no output. ${endOf(record, now, call)}`);
   else output.raw(bytes);
   return EXIT.ok;
 }
 
-async function follow(call: Call, guest: Guest, found: JobRecord): Promise<ExitCode> {
+async function follow(call: Call, connection: StateConnection, found: JobRecord): Promise<ExitCode> {
   const { context, isJson, output } = call;
   const tail = new OutputTail();
   const decoder = new TextDecoder();
   const { id } = found;
   while (!context.signal.aborted) {
-    // The record first: what is written before a job ends is there when its end is.
-    const record = (await guest.store.jobs.get(id)) ?? found;
+    // Reads the record before the output, because all output is written before the job's end is recorded.
+    const record = (await connection.store.jobs.get(id)) ?? found;
     const isOver = record.status !== "running";
-    const isAbandoned = !isOver && (await guest.isAbandoned(id));
-    const news = tail.news(await settledOutput(call, { tail, guest, id }));
-    const text = isJson ? decoder.decode(news, { stream: !isOver }) : "";
+    const isAbandoned = !isOver && (await connection.isAbandoned(id));
+    const newBytes = tail.nextBytes(await settledOutput(call, { tail, connection, id }));
+    const text = isJson ? decoder.decode(newBytes, { stream: !isOver }) : "";
     if (text !== "") output.jsonLine({ type: "output", job: id, text });
-    else if (!isJson && news.length > 0) output.raw(news);
+    else if (!isJson && newBytes.length > 0) output.raw(newBytes);
     if (isOver) {
       if (isJson) output.jsonLine({ type: "end", job: record });
-      else output.talk(endOf(record, guest.clock.now(), call));
+      else output.message(endOf(record, connection.clock.now(), call));
       return EXIT.ok;
     }
     if (isAbandoned) {
-      output.talk(
-        `${id} was left by a process that is gone: it will not end. The next scheduler marks it interrupted.`,
+      output.message(
+        `${id} will never end: the process that ran it is gone. The next scheduler marks it interrupted.`,
       );
       return EXIT.failure;
     }
-    await rest(call, LOOK_EVERY_MS);
+    await sleep(call, POLL_MS);
   }
   return EXIT.ok;
 }
 
 async function settledOutput(
   call: Call,
-  { tail, guest, id }: { readonly tail: OutputTail; readonly guest: Guest; readonly id: string },
+  {
+    tail,
+    connection,
+    id,
+  }: { readonly tail: OutputTail; readonly connection: StateConnection; readonly id: string },
 ): Promise<Buffer> {
-  const bytes = (await guest.output(id)) ?? Buffer.alloc(0);
+  const bytes = (await connection.output(id)) ?? Buffer.alloc(0);
   if (tail.isContinuedBy(bytes)) return bytes;
-  await rest(call, SETTLED_AFTER_MS);
-  return (await guest.output(id)) ?? Buffer.alloc(0);
+  await sleep(call, SETTLED_AFTER_MS);
+  return (await connection.output(id)) ?? Buffer.alloc(0);
 }
 
-/** Ends early when nobody reads any more. */
-async function rest({ context }: Call, ms: number): Promise<void> {
+/** Returns early when the reader of the output is gone. */
+async function sleep({ context }: Call, ms: number): Promise<void> {
   try {
     await context.clock.sleep(ms, context.signal);
   } catch (error) {
@@ -99,8 +97,8 @@ async function rest({ context }: Call, ms: number): Promise<void> {
 function endOf(record: JobRecord, now: Date, { output }: Call): string {
   const { id, status, error } = record;
   const took = tookText(record, now);
-  const how = output.paintTalk(JOB_STYLES[status], status);
+  const how = output.paintMessage(JOB_STYLES[status], status);
   const why = error === null ? "" : `: ${oneLine(error)}`;
-  if (status === "running") return `${id} is ${how}, since ${took.replace("…", "")}.`;
+  if (status === "running") return `${id} has been ${how} for ${took.replace("…", "")}.`;
   return took === "-" ? `${id} ${how}${why}` : `${id} ${how} after ${took}${why}`;
 }

@@ -1,4 +1,4 @@
-/** `rota next`: a dry run. When a schedule of the configuration, or a rule on the command line, would run. */
+/** `rota next`: a dry run that shows when a schedule, or a rule on the command line, would run. */
 import { messageOf, quote } from "../../errors.js";
 import type { AgentSchedule } from "../../scheduler/agent.js";
 import { SchedulerError } from "../../scheduler/errors.js";
@@ -13,7 +13,7 @@ import { findTarget } from "../fleet/find-target.js";
 import { type FleetSchedule, nameOf, readFleet } from "../fleet/fleet.js";
 import { forecast } from "../fleet/forecast.js";
 import { instantOption } from "../instant-option.js";
-import { nextRunOf, ruleWords, whyOf } from "../format/plan.js";
+import { nextRunOf, formatRule, whyOf } from "../format/plan.js";
 import type { Column } from "../format/table.js";
 import { relativeTime, zonedTime } from "../format/when.js";
 
@@ -27,12 +27,18 @@ const TARGET: Argument = {
   completion: "schedule",
 };
 const COUNT = countOption("count", { short: "n", summary: `How many runs. Default: ${DEFAULT_COUNT}.` });
-const CRON = textOption("cron", "expression", { summary: "A cron expression in the place of a schedule." });
-const INTERVAL = textOption("interval", "interval", { summary: 'An interval such as "5m" in its place.' });
+const CRON = textOption("cron", "expression", { summary: "A cron expression instead of a schedule." });
+const INTERVAL = textOption("interval", "interval", {
+  summary: 'An interval such as "5m" instead of a schedule.',
+});
 const TIMEZONE = textOption("timezone", "zone", {
   summary: "The time zone of --cron. Default: the system's.",
 });
-const FROM = instantOption("from", "future", "Count from then: a time, or how long from now. Default: now.");
+const FROM = instantOption(
+  "from",
+  "future",
+  "Plan from this time, or from this long from now. Default: now.",
+);
 
 const COLUMNS: readonly Column[] = [
   { title: "RUN" },
@@ -45,28 +51,27 @@ export const nextCommand: Command = {
   name: "next",
   summary: "Show the next runs of a schedule, or of a cron expression, without running anything.",
   details: [
-    "Runs are planned as if each job ended well and at once. Times are shown in the schedule's zone, with their offset.",
+    "Runs are planned as if each job succeeded immediately. Times are shown in the schedule's zone, with their offset.",
   ],
   arguments: [TARGET],
   options: [COUNT, CRON, INTERVAL, TIMEZONE, FROM],
   examples: [
-    { command: "rota next reports/nightly -n 5", says: "the next five runs" },
+    { command: "rota next reports/nightly -n 5", comment: "the next five runs" },
     {
       command: 'rota next --cron "30 2 * * *" --timezone Europe/Berlin --from 2026-03-27T00:00:00Z',
-      says: "what a change of the clocks does to an expression",
+      comment: "how daylight saving time affects an expression",
     },
-    { command: "rota next --interval 5m -n 3", says: "every five minutes, beginning now" },
+    { command: "rota next --interval 5m -n 3", comment: "every five minutes, starting now" },
   ],
   run: next,
 };
 
-/** What to forecast. */
 interface Subject {
   readonly definition: AgentSchedule;
   readonly state: ScheduleState;
-  /** Why there may be no runs at all. */
+  /** The reason to show when there are no runs. */
   readonly why: string;
-  /** By the clock that decides when it is due. */
+  /** The time of the clock that decides what is due. */
   readonly now: Date;
 }
 
@@ -86,7 +91,7 @@ async function next(call: Call): Promise<ExitCode> {
     output.json(
       runs.map((run, index) => ({ at: shown(run), source: run.source, remark: remarks[index] || null })),
     );
-  } else if (runs.length === 0) output.talk(`It has no next run: ${why}.`);
+  } else if (runs.length === 0) output.message(`No next run: ${why}.`);
   else {
     const rows = runs.map((run, index) => [
       shown(run),
@@ -99,14 +104,13 @@ async function next(call: Call): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-/** The rule on the command line; `undefined` where a schedule is named instead. */
+/** The rule on the command line; `undefined` when the call names a schedule. */
 function typedSchedule({ args, context, option }: Call): Subject | undefined {
   const [cron, interval, timezone] = [option(CRON), option(INTERVAL), option(TIMEZONE)];
   const given = [args[0], cron, interval].filter((one) => one !== undefined);
-  if (given.length !== 1)
-    throw usageError("Give one of these: an agent/schedule, --cron with an expression, or --interval");
+  if (given.length !== 1) throw usageError("Give exactly one of agent/schedule, --cron and --interval");
   if (timezone !== undefined && cron === undefined)
-    throw usageError(`--timezone ${quote(timezone)} goes with --cron only: a schedule has its own zone`);
+    throw usageError(`--timezone ${quote(timezone)} works with --cron only: a schedule has its own zone`);
   const now = context.clock.now();
   if (cron !== undefined) return typedSubject({ type: "cron", expression: cron, timezone }, now);
   return interval === undefined ? undefined : typedSubject({ type: "interval", interval }, now);
@@ -119,10 +123,10 @@ function typedSubject(definition: AgentSchedule, now: Date): Subject {
     if (error instanceof SchedulerError) throw usageError(messageOf(error), error);
     throw error;
   }
-  return { definition, state: { status: "idle" }, why: ruleWords(definition), now };
+  return { definition, state: { status: "idle" }, why: formatRule(definition), now };
 }
 
-/** Counted from another time, the rule alone counts: what is planned is planned from now. */
+/** With --from the stored plan is ignored, because it was made for now. */
 async function configured(call: Call): Promise<Subject> {
   await using fleet = await readFleet(call);
   const { now } = fleet;
@@ -140,7 +144,7 @@ function notDefined(schedule: FleetSchedule, why: string, nextRunAt: Date | unde
   const planned = nextRunAt === undefined ? "" : ` Its next run is planned for ${zonedTime(nextRunAt)}.`;
   return usageError(
     `${quote(nameOf(schedule))} has no definition to plan from (${why}): it is ${
-      schedule.origin === "switched-off" ? "switched off in the configuration" : "known by its state alone"
+      schedule.origin === "switched-off" ? "switched off in the configuration" : "only in the state"
     }.${planned}`,
   );
 }

@@ -1,13 +1,12 @@
-/** `rota nodes`: the schedulers that share a database, and when each last showed that it lives. */
+/** `rota nodes`: the schedulers that share a database, with their last heartbeats. */
 import type { NodeRecord } from "../../state/postgres/node/list-nodes.js";
 import type { Call, Command } from "../command.js";
 import { counted } from "../format/counted.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { talkingLogger } from "../fleet/fleet.js";
+import { messageLogger } from "../fleet/fleet.js";
 import { openDatabase, requiredAddress } from "../location/named-database.js";
 import type { Cell, Column } from "../format/table.js";
-import { timeCell } from "../format/time-cell.js";
-import { relativeTime } from "../format/when.js";
+import { relativeTime, timeCell } from "../format/when.js";
 
 const COLUMNS: readonly Column[] = [
   { title: "NAME", cutTo: 10 },
@@ -22,33 +21,36 @@ const COLUMNS: readonly Column[] = [
 export const nodesCommand: Command = {
   name: "nodes",
   summary:
-    "List the schedulers that share a database: since when, when last seen, and how many jobs each has.",
+    "List the schedulers that share a database: when each started, when it was last seen, and how many jobs it has.",
   details: [
-    "A node is late when it has given no sign of life for as long as its leases last (30 s, unless a program says otherwise): it is gone, stopped, or cut off from the database. " +
-      "Others take over what it holds when its leases end, and it is forgotten after a while.",
+    "A node is late when it has sent no heartbeat for the duration of its leases (30 s by default): it is gone, stopped, " +
+      "or cut off from the database. The other nodes take over its slots when its leases expire, and its entry is " +
+      "removed later.",
   ],
   examples: [
-    { command: "rota nodes --database-url postgres://rota@db/app", says: "who runs the fleet" },
-    { command: "rota nodes --json", says: "on DATABASE_URL, for a program" },
+    { command: "rota nodes --database-url postgres://rota@db/app", comment: "the nodes of a fleet" },
+    { command: "rota nodes --json", comment: "the nodes on DATABASE_URL, for a program" },
   ],
   run: nodes,
 };
 
 async function nodes(call: Call): Promise<ExitCode> {
   const { context, isJson, output } = call;
-  const place = await openDatabase(requiredAddress(call));
-  await using guest = await place.visit({ clock: context.clock, logger: talkingLogger(call) });
-  const found = await guest.nodes();
-  const now = guest.clock.now();
+  const location = await openDatabase(requiredAddress(call));
+  await using connection = await location.connect({ clock: context.clock, logger: messageLogger(call) });
+  const found = await connection.nodes();
+  const now = connection.clock.now();
   if (isJson) output.json(found.map(jsonOf));
-  else if (found.length === 0) output.talk(`No scheduler runs on ${place.name}.`);
+  else if (found.length === 0) output.message(`No scheduler runs on ${location.name}.`);
   else {
     output.table(
       COLUMNS,
       found.map((node) => cellsOf(node, now)),
     );
     const late = found.filter(({ isLate }) => isLate).length;
-    output.talk(`${counted(found.length, "node")}${late === 0 ? "" : `, ${late} late`} on ${place.name}.`);
+    output.message(
+      `${counted(found.length, "node")}${late === 0 ? "" : `, ${late} late`} on ${location.name}.`,
+    );
   }
   return EXIT.ok;
 }

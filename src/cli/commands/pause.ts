@@ -1,7 +1,8 @@
-/** `rota pause` and `rota resume`: a schedule that is paused plans nothing, until a time or until it is resumed. */
+/** `rota pause` and `rota resume`: a paused schedule does not run, until a time or until it is resumed. */
 import { paused, RESUMED } from "../../scheduler/control/state-changes.js";
 import type { Call, Command } from "../command.js";
-import { changeSchedules, TARGET } from "../fleet/change-schedules.js";
+import { changeSchedules } from "../fleet/change-schedules.js";
+import { TARGET } from "../fleet/find-target.js";
 import { usageError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { instantOption } from "../instant-option.js";
@@ -12,13 +13,13 @@ const FOR = instantOption("for", "future", "For this long, such as 2h.");
 
 export const pauseCommand: Command = {
   name: "pause",
-  summary: "Pause a schedule, or all schedules of an agent. A job that runs goes on.",
+  summary: "Pause a schedule, or all schedules of an agent. A running job continues.",
   arguments: [TARGET],
   options: [UNTIL, FOR],
   examples: [
-    { command: "rota pause reports/nightly", says: "until it is resumed" },
-    { command: "rota pause reports --for 2h", says: "all schedules of an agent, for two hours" },
-    { command: "rota pause reports/nightly --until 2026-12-01T09:00:00Z", says: "until a time" },
+    { command: "rota pause reports/nightly", comment: "until it is resumed" },
+    { command: "rota pause reports --for 2h", comment: "all schedules of an agent, for two hours" },
+    { command: "rota pause reports/nightly --until 2026-12-01T09:00:00Z", comment: "until a time" },
   ],
   run: pause,
 };
@@ -27,25 +28,24 @@ export const resumeCommand: Command = {
   name: "resume",
   summary: "End the pause of a schedule, or of all schedules of an agent.",
   arguments: [TARGET],
-  examples: [{ command: "rota resume reports/nightly", says: "plan it again from now on" }],
+  examples: [{ command: "rota resume reports/nightly", comment: "plan it again from now on" }],
   run: resume,
 };
 
 async function pause(call: Call): Promise<ExitCode> {
   const [until, after] = [call.option(UNTIL), call.option(FOR)];
-  if (until !== undefined && after !== undefined)
-    throw usageError("A pause has one end: give --until or --for, not both");
+  if (until !== undefined && after !== undefined) throw usageError("Give --until or --for, not both");
   await changeSchedules(call, (now) => {
     const end = (until ?? after)?.(now);
     if (end !== undefined && end <= now) throw usageError("A pause cannot end in the past");
     const patch = paused(end);
-    const done = end === undefined ? "Paused" : `Paused until ${zonedTime(end)}:`;
-    return { done, decide: () => patch };
+    const duration = end === undefined ? "" : ` until ${zonedTime(end)}`;
+    return { message: (name) => `Paused ${name}${duration}.`, patch: () => patch };
   });
   return EXIT.ok;
 }
 
 async function resume(call: Call): Promise<ExitCode> {
-  await changeSchedules(call, () => ({ done: "Resumed", decide: () => RESUMED }));
+  await changeSchedules(call, () => ({ message: (name) => `Resumed ${name}.`, patch: () => RESUMED }));
   return EXIT.ok;
 }

@@ -1,17 +1,24 @@
-/** `rota trigger`: a job of a schedule now. By a scheduler that runs, or right here where none does. */
+/** `rota trigger`: starts a job of a schedule now, in a running scheduler, or in this process when none runs. */
 import { askScheduler } from "../../scheduler/control/ask-scheduler.js";
 import type { Agent } from "../../scheduler/agent.js";
 import type { Scheduler } from "../../scheduler/scheduler.js";
 import type { JobRecord } from "../../state/job-log/job-log.js";
-import { awaitJob, tellEnd } from "../fleet/await-job.js";
+import { awaitJob, reportJobEnd } from "../fleet/await-job.js";
 import { type Argument, type Call, type Command, flag } from "../command.js";
 import { refusedError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { findTarget } from "../fleet/find-target.js";
-import { type Fleet, type FleetSchedule, isRun, nameOf, readFleet, talkingLogger } from "../fleet/fleet.js";
-import type { SeenScheduler } from "../location/state-location.js";
-import { Turning } from "../progress.js";
-import { noAnswerError, refusalInWords } from "../format/refusal.js";
+import {
+  type Fleet,
+  type FleetSchedule,
+  hasLiveScheduler,
+  nameOf,
+  readFleet,
+  messageLogger,
+} from "../fleet/fleet.js";
+import type { SchedulerProcess } from "../location/state-location.js";
+import { ElapsedProgress } from "../progress.js";
+import { noReplyError, formatRefusal } from "../format/refusal.js";
 import { processHost, type RunHost } from "../run/host.js";
 import { StopSignals } from "../run/stop-signals.js";
 import { oneLine } from "../format/text-width.js";
@@ -22,22 +29,25 @@ const TARGET: Argument = {
   summary: "The schedule; or an agent that has only one.",
   completion: "schedule",
 };
-const WAIT = flag("wait", { short: "w", summary: "Wait until the job has ended: exit code 5 if it failed." });
+const WAIT = flag("wait", {
+  short: "w",
+  summary: "Wait until the job has ended. The exit code is 5 if it failed.",
+});
 
-/** A test brings its own host. */
+/** Tests pass their own host. */
 export function triggerCommandOn(host: RunHost): Command {
   return {
     name: "trigger",
-    summary: "Start a job of a schedule now, whatever the time, also while it is paused.",
+    summary: "Start a job of a schedule now, even while the schedule is paused.",
     details: [
-      "The scheduler that runs starts it, within the agent's capacity, and the id of the job is printed. Where no " +
-        "scheduler runs that knows it, the job runs right here, in the foreground, and is waited for.",
+      "A running scheduler starts the job, within the agent's capacity, and this command prints the job's id. When no " +
+        "running scheduler knows the schedule, the job runs in the foreground of this command.",
     ],
     arguments: [TARGET],
     options: [WAIT],
     examples: [
-      { command: "rota trigger reports/nightly", says: "start it and print the job's id" },
-      { command: "rota trigger reports/nightly --wait", says: "and wait for its end" },
+      { command: "rota trigger reports/nightly", comment: "start it and print the job's id" },
+      { command: "rota trigger reports/nightly --wait", comment: "start it and wait for its end" },
     ],
     run: (call) => trigger(call, host),
   };
@@ -48,8 +58,8 @@ export const triggerCommand: Command = triggerCommandOn(processHost);
 async function trigger(call: Call, host: RunHost): Promise<ExitCode> {
   await using fleet = await readFleet(call);
   const target = findTarget(fleet.schedules, call.args[0] ?? "");
-  // One that runs with another configuration knows nothing of it.
-  const able = (await fleet.guest.schedulers(target)).filter(({ isAlive }) => isAlive);
+  // A live scheduler with a different configuration may not know the schedule.
+  const able = (await fleet.connection.schedulers(target)).filter(({ isAlive }) => isAlive);
   return able.length > 0
     ? await askFor(call, fleet, { target, able })
     : await runHere(call, fleet, { target, host });
@@ -57,22 +67,22 @@ async function trigger(call: Call, host: RunHost): Promise<ExitCode> {
 
 interface Asked {
   readonly target: FleetSchedule;
-  /** Who could start it. */
-  readonly able: readonly SeenScheduler[];
+  /** The live schedulers that could start it. */
+  readonly able: readonly SchedulerProcess[];
 }
 
-async function askFor(call: Call, { guest }: Fleet, { target, able }: Asked): Promise<ExitCode> {
+async function askFor(call: Call, { connection }: Fleet, { target, able }: Asked): Promise<ExitCode> {
   const { context, isJson, option, output } = call;
   const { agent, schedule } = target;
-  const about = { clock: guest.clock, signal: context.signal };
-  const answer = await askScheduler(guest.store, { agent, schedule }, { action: "run" }, about);
-  if (answer === undefined) throw noAnswerError(able);
+  const about = { clock: connection.clock, signal: context.signal };
+  const answer = await askScheduler(connection.store, { agent, schedule }, { action: "run" }, about);
+  if (answer === undefined) throw noReplyError(able);
   if (answer.job_id == null)
-    throw refusedError(`${oneLine(nameOf(target))} was not started: ${refusalInWords(answer.refusal)}`);
+    throw refusedError(`${oneLine(nameOf(target))} was not started: ${formatRefusal(answer.refusal)}`);
   const isWaiting = option(WAIT);
   if (!isJson) output.line(answer.job_id);
   else if (!isWaiting) output.json({ agent, schedule, job: answer.job_id });
-  return isWaiting ? tellEnd(call, await awaitJob(call, guest, answer.job_id)) : EXIT.ok;
+  return isWaiting ? reportJobEnd(call, await awaitJob(call, connection, answer.job_id)) : EXIT.ok;
 }
 
 interface Foreground {
@@ -80,7 +90,7 @@ interface Foreground {
   readonly host: RunHost;
 }
 
-/** By a scheduler that starts nothing else: what one owns is owned meanwhile, and what several share has one more. */
+/** Runs the job with a scheduler in this process that starts no other job. It owns the state directory, or joins the database. */
 async function runHere(call: Call, fleet: Fleet, { target, host }: Foreground): Promise<ExitCode> {
   const { context, isJson, output } = call;
   const { clock } = context;
@@ -91,19 +101,20 @@ async function runHere(call: Call, fleet: Fleet, { target, host }: Foreground): 
       `${name} was not started: no scheduler runs it, and the configuration does not define it`,
     );
   if (state.status === "disabled")
-    throw refusedError(`${name} was not started: ${refusalInWords("disabled")}`);
-  const logger = talkingLogger(call);
-  await using home = await fleet.place.settle({ clock, logger, isByHand: true });
+    throw refusedError(`${name} was not started: ${formatRefusal("disabled")}`);
+  const logger = messageLogger(call);
+  await using opened = await fleet.location.open({ clock, logger, isManualOnly: true });
   const { Scheduler } = await import("../../scheduler/scheduler.js");
-  await using scheduler = new Scheduler({ ...fleet.config, store: home.store, clock, logger });
+  await using scheduler = new Scheduler({ ...fleet.config, store: opened.store, clock, logger });
   await scheduler.start([{ ...agent, schedules: { [schedule]: definition } }]);
-  if (!isJson) output.talk(`No scheduler runs${isRun(fleet) ? " that knows it" : ""}, so ${name} runs here.`);
+  const reason = hasLiveScheduler(fleet) ? "No running scheduler knows this schedule" : "No scheduler runs";
+  if (!isJson) output.message(`${reason}, so ${name} runs in this process.`);
   const record = await inForeground(call, { host, name, agent, schedule, scheduler });
   await scheduler.stop({ timeout: Infinity });
-  return tellEnd(call, record);
+  return reportJobEnd(call, record);
 }
 
-interface ForegroundRun {
+interface ForegroundJob {
   readonly host: RunHost;
   readonly name: string;
   readonly agent: Agent;
@@ -111,17 +122,17 @@ interface ForegroundRun {
   readonly scheduler: Scheduler;
 }
 
-/** Answers how its job ended. Shows that it goes on, and tells it to end when the process is to. */
-async function inForeground({ context }: Call, run: ForegroundRun): Promise<JobRecord> {
+/** Returns the final record. Shows the elapsed time, and cancels the job at Ctrl-C. */
+async function inForeground({ context }: Call, run: ForegroundJob): Promise<JobRecord> {
   const { host, name, agent, schedule, scheduler } = run;
   using stopped = new StopSignals(host);
-  using _ = new Turning(context, name);
+  using _ = new ElapsedProgress(context, name);
   const ended = new Promise<JobRecord>((resolve) => {
     scheduler.on("job:finished", ({ job }) => resolve(job));
   });
   const { jobId, skipReason, error } = await scheduler.trigger(agent.name, schedule);
   if (jobId === undefined)
-    throw refusedError(`${name} was not started: ${error ?? refusalInWords(skipReason)}`);
+    throw refusedError(`${name} was not started: ${error ?? formatRefusal(skipReason)}`);
   const signal = AbortSignal.any([context.signal, stopped.signal]);
   const cancel = (): void => void scheduler.cancel(jobId);
   signal.addEventListener("abort", cancel, { once: true });

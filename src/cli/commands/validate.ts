@@ -1,4 +1,4 @@
-/** `rota validate`: everything that is wrong with a configuration, or one line about what it has. */
+/** `rota validate`: all problems of a configuration, or one line that sums it up. */
 import { resolve } from "node:path";
 import type { Config } from "../../config/config.js";
 import { ConfigError } from "../../scheduler/definition/errors.js";
@@ -11,19 +11,19 @@ import { shownPath } from "../format/shown-path.js";
 const FILE: Argument = {
   name: "file",
   isRequired: false,
-  summary: `The configuration. Default: what --config says, or the nearest ${CONFIG_NAME}.`,
+  summary: `The configuration. Default: the file of --config, or the nearest ${CONFIG_NAME}.`,
   completion: "file",
 };
 
 export const validateCommand: Command = {
   name: "validate",
-  summary: "Check a configuration, and say everything that is wrong with it.",
+  summary: "Check a configuration, and report all of its problems.",
   arguments: [FILE],
   examples: [
-    { command: "rota validate", says: `the nearest ${CONFIG_NAME}` },
+    { command: "rota validate", comment: `the nearest ${CONFIG_NAME}` },
     {
       command: "rota validate fleet.yaml --json",
-      says: "its problems with file, line and column, for a program",
+      comment: "its problems with file, line and column, for a program",
     },
   ],
   run: validate,
@@ -37,7 +37,7 @@ async function validate(call: Call): Promise<ExitCode> {
     const config = await readConfig(file, context);
     if (isJson)
       output.json({ valid: true, file, ...tally(config), state_dir: config.stateDir, problems: [] });
-    else output.line(`${shownPath(file)} is valid: ${tallyInWords(tally(config))}.`);
+    else output.line(`${shownPath(file)} is valid: ${formatTally(tally(config))}.`);
     return EXIT.ok;
   } catch (error) {
     if (!isJson || !(error instanceof ConfigError)) throw error;
@@ -57,7 +57,7 @@ function tally({ agents, disabled }: Config): Tally {
   return { agents: agents.length, schedules, switched_off: disabled.length };
 }
 
-function tallyInWords({ agents, schedules, switched_off }: Tally): string {
+function formatTally({ agents, schedules, switched_off }: Tally): string {
   const parts = [counted(agents, "agent"), counted(schedules, "schedule")];
   return [...parts, ...(switched_off === 0 ? [] : [`${switched_off} switched off`])].join(", ");
 }

@@ -1,22 +1,23 @@
-/** May this user do in the database what a scheduler does there? Its rights are looked at, and none is tried out. */
+/** Checks whether the database user has the rights that a scheduler needs. Reads privileges, and tries no write. */
 import type { Database } from "../../state/postgres/connection/database.js";
 import { SCHEMA_VERSION } from "../../state/postgres/schema/migrate.js";
+import { shortList } from "../format/counted.js";
 import { failure, fine, type Finding, warning } from "./finding.js";
 
-/** What the database says of itself and of who asks. */
+/** Facts about the server, the schema and the current user. */
 export interface DatabaseFacts {
   readonly user: string;
   readonly isStandby: boolean;
   readonly isReadOnly: boolean;
-  /** Whether the user may make schemas. */
+  /** Whether the user may create schemas. */
   readonly mayMake: boolean;
   readonly hasSchema: boolean;
-  /** Whether the user may make tables in the schema. */
+  /** Whether the user may create tables in the schema. */
   readonly mayFill: boolean;
   readonly hasMigrations: boolean;
 }
 
-/** All that a schema has. Who else may have tables in it is no business of ours. */
+/** Rota's tables. Other tables in the schema are ignored. */
 export const TABLES: readonly string[] = [
   "agents",
   "changes",
@@ -33,10 +34,10 @@ export const TABLES: readonly string[] = [
   "schedules",
   "states",
 ];
-/** Those of identity columns ask for no right of their own. */
+/** The one sequence that needs a right. Sequences of identity columns need none. */
 const SEQUENCE = "job_number";
-export const ASK_OWNER = "have the owner of the schema grant it";
-/** Beyond so many a list helps nobody. */
+export const ASK_OWNER = "ask the owner of the schema to grant it";
+/** More rights would not help the reader. */
 const MOST_RIGHTS = 3;
 
 export async function readFacts(database: Database): Promise<DatabaseFacts> {
@@ -61,19 +62,19 @@ export async function readFacts(database: Database): Promise<DatabaseFacts> {
   };
 }
 
-/** Whether it takes what is written; `name`: the database as people are told of it. */
+/** Whether the server accepts writes; `name`: the database, for messages. */
 export function judgeServer(name: string, { user, isStandby, isReadOnly }: DatabaseFacts): Finding {
   const about = "database";
-  if (isStandby) return failure(about, `${name} is a standby, which can only be read: name the primary`);
+  if (isStandby) return failure(about, `${name} is a standby, which is read-only: use the primary`);
   if (isReadOnly)
     return failure(
       about,
-      `${name} can only be read by ${user}: default_transaction_read_only is on, and has to be off`,
+      `${name} is read-only for ${user}: default_transaction_read_only is on, and must be off`,
     );
   return fine(about, name);
 }
 
-/** Whether the schema is there, or can be made by who asks. */
+/** Whether the schema exists, or the user can create it. */
 export function judgeSchema(schema: string, version: number, facts: DatabaseFacts): Finding {
   const about = "schema";
   const { user, hasMigrations, hasSchema, mayFill, mayMake } = facts;
@@ -86,19 +87,19 @@ export function judgeSchema(schema: string, version: number, facts: DatabaseFact
   if (hasMigrations)
     return failure(
       about,
-      `${schema}.migrations is there and empty, as Rota never leaves it: restore what was in the schema, drop it, ` +
-        "or name another with --database-schema",
+      `${schema}.migrations exists but is empty, which Rota never writes: restore the schema's content, drop the schema, ` +
+        "or choose a different one with --database-schema",
     );
   if (!mayMake || (hasSchema && !mayFill))
     return failure(
       about,
-      `${schema} is not made yet, and ${user} may not make it: have one who may call \`rota migrate\`, or grant ` +
+      `${schema} does not exist yet, and ${user} may not create it: run \`rota migrate\` as a user who may, or grant ` +
         `${user} create on the database${hasSchema ? " and the schema" : ""}`,
     );
-  return fine(about, `${schema} is not there yet: the first scheduler makes it`);
+  return fine(about, `${schema} does not exist yet: the first scheduler creates it`);
 }
 
-/** What the user may not do with the tables of a schema that is there, "DELETE on jobs"; empty where nothing is missing. */
+/** The user's missing rights on the tables of an existing schema, such as "DELETE on jobs". */
 export async function missingRights(database: Database): Promise<readonly string[]> {
   const rows = await database.send({
     text: `select r.privilege || ' on ' || c.relname as missing
@@ -116,7 +117,7 @@ export async function missingRights(database: Database): Promise<readonly string
 
 export function judgeRights(user: string, missing: readonly string[]): Finding {
   const about = "rights";
-  if (missing.length === 0) return fine(about, `${user} has all that a scheduler needs`);
-  const more = missing.length > MOST_RIGHTS ? ` and ${missing.length - MOST_RIGHTS} more` : "";
-  return failure(about, `${user} has no ${missing.slice(0, MOST_RIGHTS).join(", no ")}${more}: ${ASK_OWNER}`);
+  if (missing.length === 0) return fine(about, `${user} has all rights that a scheduler needs`);
+  const rights = missing.map((right) => `no ${right}`);
+  return failure(about, `${user} has ${shortList(rights, MOST_RIGHTS)}: ${ASK_OWNER}`);
 }

@@ -1,11 +1,11 @@
-/** Can the database be reached, is it as it has to be, who works on it, and do its clock and ours agree? */
+/** Checks that the database is reachable, its schema and rights suffice, and lists its clock and nodes. */
 import type { Clock } from "../../clock.js";
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import { listNodes, type NodeRecord } from "../../state/postgres/node/list-nodes.js";
 import { SCHEMA_VERSION } from "../../state/postgres/schema/migrate.js";
-import { counted } from "../format/counted.js";
-import type { DatabasePlace, Reached } from "../location/database-location.js";
+import { counted, shortList } from "../format/counted.js";
+import type { DatabaseLocation, DatabaseSession } from "../location/database-location.js";
 import { leaseNowOf } from "../location/lease-now.js";
 import { oneLine } from "../format/text-width.js";
 import { relativeTime, shortDuration } from "../format/when.js";
@@ -19,31 +19,31 @@ import {
 } from "./database-rights.js";
 import { failure, fine, type Finding, warning } from "./finding.js";
 
-/** What clocks may differ by without anybody noticing. */
+/** A difference of clocks that is not worth a remark. */
 const SMALL_DIFFERENCE_MS = 1_000;
-/** Beyond so many names a list helps nobody. */
+/** More names would not help the reader. */
 const MOST_NAMES = 5;
 
 const silent: Logger = { info: () => {}, warn: () => {}, error: () => {} };
 
 export async function checkDatabase(
-  place: Pick<DatabasePlace, "name" | "reach">,
+  location: Pick<DatabaseLocation, "name" | "openSession">,
   clock: Clock,
 ): Promise<readonly Finding[]> {
-  let reached: Reached;
+  let session: DatabaseSession;
   const askedMs = clock.monotonic();
   try {
-    reached = await place.reach(silent);
+    session = await location.openSession(silent);
   } catch (error) {
     const message = messageOf(error);
     return [isDenied(error) ? failure("rights", `${message}: ${ASK_OWNER}`) : failure("database", message)];
   }
-  await using _ = reached;
-  const { database, now, version } = reached;
+  await using _ = session;
+  const { database, now, version } = session;
   const tookMs = clock.monotonic() - askedMs;
   const facts = await readFacts(database);
   const findings = [
-    judgeServer(place.name, facts),
+    judgeServer(location.name, facts),
     judgeClocks(now, clock.now(), tookMs),
     judgeSchema(database.schemaName, version, facts),
   ];
@@ -54,13 +54,13 @@ export async function checkDatabase(
   return [...findings, ...judgeNodes(await listNodes(database, { leaseNow: leaseNowOf(clock) }), now)];
 }
 
-/** Whether it was reached, and the user may not even look. */
+/** Whether the server refused the read for lack of rights. */
 function isDenied(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error && "code" in cause && cause.code === "42501";
 }
 
-/** A fact, and no fault: the database's clock decides there, and what this machine's shows has no effect. */
+/** Never a warning: the database's clock decides what is due, so a difference has no effect. */
 export function judgeClocks(theirs: Date, ours: Date, tookMs: number): Finding {
   const differenceMs = ours.getTime() - theirs.getTime();
   if (Math.abs(differenceMs) <= SMALL_DIFFERENCE_MS + tookMs)
@@ -68,7 +68,7 @@ export function judgeClocks(theirs: Date, ours: Date, tookMs: number): Finding {
   const how = `${shortDuration(Math.abs(differenceMs))} ${differenceMs > 0 ? "ahead of" : "behind"}`;
   return fine(
     "database clock",
-    `${theirs.toISOString()}: this machine's is ${how} it. The database's decides what is due`,
+    `${theirs.toISOString()}: this machine's clock is ${how} it. The database's clock decides what is due`,
   );
 }
 
@@ -76,16 +76,16 @@ export function judgeNodes(nodes: readonly NodeRecord[], now: Date): readonly Fi
   const about = "nodes";
   const late = nodes.filter(({ isLate }) => isLate);
   const living = nodes.length - late.length;
-  const shown = late
-    .slice(0, MOST_NAMES)
-    .map(({ name, seenAt }) => `${oneLine(name)} ${relativeTime(seenAt, now)}`);
-  const more = late.length > MOST_NAMES ? ` and ${late.length - MOST_NAMES} more` : "";
+  const shown = late.map(({ name, seenAt }) => `${oneLine(name)} ${relativeTime(seenAt, now)}`);
   return [
-    fine(about, living === 0 ? "none runs" : `${counted(living, "node")} alive`),
+    fine(about, living === 0 ? "none is running" : `${counted(living, "node")} alive`),
     ...(late.length === 0
       ? []
       : [
-          warning(about, `last seen ${shown.join(", ")}${more}: gone, stopped, or cut off from the database`),
+          warning(
+            about,
+            `last seen ${shortList(shown, MOST_NAMES)}: gone, stopped, or cut off from the database`,
+          ),
         ]),
   ];
 }

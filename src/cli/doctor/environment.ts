@@ -1,4 +1,4 @@
-/** Are Node, the time zones and the clocks such that Rota can work with them? */
+/** Checks the version of Node, its time zones, and the system clock. */
 import type { Clock } from "../../clock.js";
 import { timeZone } from "../../scheduler/timing/time-zone.js";
 import { failure, fine, type Finding, warning } from "./finding.js";
@@ -7,7 +7,7 @@ const OLDEST_NODE = [20, 19] as const;
 const FEWEST_ZONES = 300;
 const MEASURED_MS = 100;
 const MOST_DRIFT_MS = 50;
-/** Before Rota was made: a clock that says so was never set. */
+/** Rota is newer than this, so a clock with an earlier time was never set. */
 const EARLIEST_MS = Date.UTC(2026, 0, 1);
 
 export function judgeNode(version: string): Finding {
@@ -18,30 +18,31 @@ export function judgeNode(version: string): Finding {
   return failure("Node", `${version} is too old: Rota needs ${OLDEST_NODE.join(".")} or newer`);
 }
 
-/** A Node that was built with few zones knows some names but not their rules. */
+/** A Node built without full ICU knows some names of zones but not their rules. */
 export function checkZones(): Finding {
   const about = "time zones";
   const zones = Intl.supportedValuesOf("timeZone").length;
   const own = new Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (zones < FEWEST_ZONES || berlinOffset(0) !== 3_600 || berlinOffset(6) !== 7_200)
-    return failure(about, `this Node knows only ${zones} zones: install one with all of them (full ICU)`);
+    return failure(about, `this Node supports only ${zones} zones: install one built with full ICU`);
   return fine(about, `${zones}, version ${process.versions["tz"] ?? "unknown"}; the system's is ${own}`);
 }
 
-/** In seconds, at the beginning of a month. */
+/** The offset in seconds on the first of a month. */
 function berlinOffset(month: number): number {
   return timeZone("Europe/Berlin").spanAt(Date.UTC(2026, month, 1) / 1000).offset;
 }
 
-/** Compares the wall clock with the one that measures durations, over a moment. */
+/** Compares the wall clock with the monotonic clock over 100 ms. */
 export async function checkClock(clock: Clock): Promise<Finding> {
   const about = "clock";
   const [wallMs, steadyMs] = [clock.now().getTime(), clock.monotonic()];
   await clock.sleep(MEASURED_MS);
   const wentMs = clock.now().getTime() - wallMs;
   const driftMs = Math.round(wentMs - (clock.monotonic() - steadyMs));
-  if (wallMs < EARLIEST_MS) return failure(about, `it says ${clock.now().toISOString()}: set it`);
+  if (wallMs < EARLIEST_MS)
+    return failure(about, `${clock.now().toISOString()} is too early: set the system clock`);
   if (Math.abs(driftMs) > MOST_DRIFT_MS)
-    return warning(about, `it jumped by ${driftMs} ms within ${MEASURED_MS} ms: is it being set?`);
+    return warning(about, `jumped by ${driftMs} ms within ${MEASURED_MS} ms: check what adjusts it`);
   return fine(about, clock.now().toISOString());
 }

@@ -1,9 +1,9 @@
-/** What the doctor found. */
+/** One result of `rota doctor`. */
 
 export interface Finding {
-  /** What was looked at, in a word or two. */
+  /** What was checked, in one or two words. */
   readonly about: string;
-  /** A warning is something to know; a failure keeps Rota from working. */
+  /** A failure keeps Rota from working; a warning does not. */
   readonly verdict: "failure" | "ok" | "warning";
   readonly message: string;
 }

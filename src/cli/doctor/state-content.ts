@@ -1,4 +1,4 @@
-/** Can the state be read, is anybody running it, and what have the dead left behind? Looks, and changes nothing. */
+/** Checks the owner of a state directory, its write lock, its state file and its jobs. Reads only. */
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../../errors.js";
@@ -12,12 +12,12 @@ import { type Owner, readOwner } from "../../state/file/lock/state-owner.js";
 import { oneLine } from "../format/text-width.js";
 import { relativeTime, shortDuration } from "../format/when.js";
 import { failure, fine, type Finding, warning } from "./finding.js";
-import { bytesInWords } from "./state-directory.js";
+import { formatBytes } from "./state-directory.js";
 
-/** An owner that lives gives a sign every two seconds. */
+/** A live owner writes a heartbeat every two seconds. */
 const LONG_SILENCE_MS = 15_000;
 const LONG_LOCK_MS = 15_000;
-/** Times further ahead than this come from a clock that was wrong. */
+/** A time further in the future than this comes from a wrong clock. */
 const AHEAD_MS = 60_000;
 const MANY_BYTES = 1_000_000_000;
 
@@ -33,7 +33,7 @@ export async function checkStateContent(stateDir: string, now: Date): Promise<re
 
 export function judgeOwner(owner: Owner | undefined, now: Date): Finding {
   const about = "scheduler";
-  if (owner === undefined) return fine(about, "none runs");
+  if (owner === undefined) return fine(about, "not running");
   const who = `process ${owner.pid} on ${oneLine(owner.host)}`;
   const seen = relativeTime(owner.seenAt, now);
   const silentMs = now.getTime() - owner.seenAt.getTime();
@@ -42,14 +42,14 @@ export function judgeOwner(owner: Owner | undefined, now: Date): Finding {
   if (silentMs > LONG_SILENCE_MS)
     return warning(
       about,
-      `${who} is there but was last seen ${seen}: it is stopped, or a job keeps it from doing anything else`,
+      `${who} exists but was last seen ${seen}: it is stopped, or a job blocks its event loop`,
     );
   if (silentMs < -AHEAD_MS)
     return warning(about, `${who} was last seen ${seen}: its clock and this one differ`);
   return fine(about, `${who}, last seen ${seen}`);
 }
 
-/** It is held for milliseconds. */
+/** A writer holds the lock for milliseconds; a longer hold is worth a warning. */
 async function checkWriteLock(stateDir: string, now: Date): Promise<readonly Finding[]> {
   const lock = join(stateDir, "state.yaml.lock");
   for (const name of (await unless(["ENOENT", "ENOTDIR"], readdir(lock))) ?? []) {
@@ -59,7 +59,7 @@ async function checkWriteLock(stateDir: string, now: Date): Promise<readonly Fin
       return [
         warning(
           "write lock",
-          `held for ${shortDuration(heldMs)}: who holds it is gone or stopped, and the next to write takes it`,
+          `held for ${shortDuration(heldMs)}: its holder is gone or stopped, and the next writer takes it over`,
         ),
       ];
   }
@@ -68,9 +68,7 @@ async function checkWriteLock(stateDir: string, now: Date): Promise<readonly Fin
 
 async function checkStateFile(stateDir: string, now: Date): Promise<readonly Finding[]> {
   const about = "state file";
-  const complaints: string[] = [];
-  const complain = (message: string): void => void complaints.push(message);
-  const logger: Logger = { info: () => {}, warn: complain, error: complain };
+  const { logger, complaints } = collectingLogger();
   try {
     const stats = await unless(["ENOENT"], lstat(join(stateDir, "state.yaml")));
     if (stats === undefined) return [fine(about, "none yet")];
@@ -80,26 +78,37 @@ async function checkStateFile(stateDir: string, now: Date): Promise<readonly Fin
     const ahead = schedules.filter(
       ({ last_run_at }) => (isoTimeMs(last_run_at) ?? 0) > now.getTime() + AHEAD_MS,
     );
-    const size = `${bytesInWords(stats.size)}, ${counted(schedules.length, "schedule")}`;
+    const size = `${formatBytes(stats.size)}, ${counted(schedules.length, "schedule")}`;
     return [
       complaints.length === 0 ? fine(about, size) : failure(about, complaints.map(oneLine).join(" ")),
       ...(ahead.length === 0
         ? []
-        : [warning(about, `${ahead.length} schedules have run in the future: the clock was set back`)]),
+        : [
+            warning(
+              about,
+              `${counted(ahead.length, "schedule")} ran at a time in the future: the clock was set back`,
+            ),
+          ]),
     ];
   } catch (error) {
     return [failure(about, messageOf(error))];
   }
 }
 
-async function checkJobs(stateDir: string): Promise<readonly Finding[]> {
-  const about = "jobs";
+/** Collects the warnings and errors that reading the state logs. */
+function collectingLogger(): { readonly logger: Logger; readonly complaints: readonly string[] } {
   const complaints: string[] = [];
   const complain = (message: string): void => void complaints.push(message);
-  const files = new JobFiles(stateDir, { info: () => {}, warn: complain, error: complain });
+  return { logger: { info: () => {}, warn: complain, error: complain }, complaints };
+}
+
+async function checkJobs(stateDir: string): Promise<readonly Finding[]> {
+  const about = "jobs";
+  const { logger, complaints } = collectingLogger();
+  const files = new JobFiles(stateDir, logger);
   try {
     const { bytes, days, abandoned } = await files.tally();
-    const size = `${bytesInWords(bytes)} in ${counted(days, "day")}`;
+    const size = `${formatBytes(bytes)} in ${counted(days, "day")}`;
     return [
       bytes > MANY_BYTES ? warning(about, `${size}: keep fewer days or shorter outputs`) : fine(about, size),
       ...(abandoned === 0

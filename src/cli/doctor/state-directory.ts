@@ -1,4 +1,4 @@
-/** Is the state directory there, ours alone, writable, and is there room? Looks, and changes nothing. */
+/** Checks that the state directory exists, is private and writable, and has free space. Reads only. */
 import { access, constants, readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../../errors.js";
@@ -7,13 +7,13 @@ import { failure, fine, type Finding, warning } from "./finding.js";
 
 const ABOUT = "state directory";
 const MEGABYTE = 1_000_000;
-/** A state file is written beside the old one, and outputs grow. */
+/** Room for a second copy of the state file while it is replaced, and for growing outputs. */
 const LITTLE_ROOM_BYTES = 100 * MEGABYTE;
 const NO_ROOM_BYTES = 5 * MEGABYTE;
 
 export interface DirectoryFindings {
   readonly findings: readonly Finding[];
-  /** Whether there is something in it to look at. */
+  /** Whether the content can be checked. */
   readonly isUsable: boolean;
 }
 
@@ -22,17 +22,17 @@ export async function checkStateDirectory(path: string): Promise<DirectoryFindin
   try {
     const stats = await stat(path);
     if (!stats.isDirectory())
-      return unusable(failure(ABOUT, `${path} is no directory: remove it, or name another`));
+      return unusable(failure(ABOUT, `${path} is not a directory: remove it, or choose a different path`));
     ({ mode } = stats);
   } catch (error) {
     if (errorCode(error) === "ENOENT")
-      return unusable(fine(ABOUT, `${path} is not there yet: the first scheduler makes it`));
+      return unusable(fine(ABOUT, `${path} does not exist yet: the first scheduler creates it`));
     return unusable(failure(ABOUT, `${path}: ${messageOf(error)}`));
   }
   try {
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    return unusable(failure(ABOUT, `${path} cannot be used by this user: ${messageOf(error)}`));
+    return unusable(failure(ABOUT, `${path} is not accessible to this user: ${messageOf(error)}`));
   }
   return { findings: [privacy(path, mode), await room(path), ...(await damaged(path))], isUsable: true };
 }
@@ -45,7 +45,7 @@ function privacy(path: string, mode: number): Finding {
   const shown = (mode & 0o777).toString(8);
   const isOpen = process.platform !== "win32" && (mode & 0o077) !== 0;
   if (!isOpen) return fine(ABOUT, `${path}, mode ${shown}`);
-  return warning(ABOUT, `${path} has mode ${shown}: others can look into it. \`chmod 700\` closes it`);
+  return warning(ABOUT, `${path} has mode ${shown}: other users can read it. \`chmod 700\` makes it private`);
 }
 
 async function room(path: string): Promise<Finding> {
@@ -54,11 +54,11 @@ async function room(path: string): Promise<Finding> {
     const { bavail, bsize, files, ffree } = await statfs(path);
     return judgeRoom({ freeBytes: bavail * bsize, hasNames: files === 0 || ffree > 0 });
   } catch (error) {
-    return warning(about, `it cannot be told: ${messageOf(error)}`);
+    return warning(about, `unknown: ${messageOf(error)}`);
   }
 }
 
-/** `hasNames`: whether another file can be made at all. */
+/** `hasNames`: whether the file system has a free inode, so that a file can be created. */
 export function judgeRoom({
   freeBytes,
   hasNames,
@@ -67,14 +67,13 @@ export function judgeRoom({
   readonly hasNames: boolean;
 }): Finding {
   const about = "free space";
-  const shown = bytesInWords(freeBytes);
-  if (!hasNames)
-    return failure(about, "the disk has no room for another file, whatever its size: remove some");
-  if (freeBytes < NO_ROOM_BYTES) return failure(about, `${shown}: the state cannot be written any more`);
-  return freeBytes < LITTLE_ROOM_BYTES ? warning(about, `only ${shown} are left`) : fine(about, shown);
+  const shown = formatBytes(freeBytes);
+  if (!hasNames) return failure(about, "the file system has no free inodes: remove some files");
+  if (freeBytes < NO_ROOM_BYTES) return failure(about, `${shown}: too little to write the state`);
+  return freeBytes < LITTLE_ROOM_BYTES ? warning(about, `only ${shown}`) : fine(about, shown);
 }
 
-/** Files that were set aside because they could not be read. */
+/** State files that a scheduler has renamed because it could not read them. */
 async function damaged(path: string): Promise<readonly Finding[]> {
   const names = (await readdir(path)).filter((name) => name.includes(".corrupt-")).toSorted();
   const latest = names.at(-1);
@@ -83,13 +82,13 @@ async function damaged(path: string): Promise<readonly Finding[]> {
   return [
     warning(
       "damaged files",
-      `${count} kept, the last is ${join(path, latest)}: look what is in it, then remove it`,
+      `${count} kept, the latest is ${join(path, latest)}: inspect it, then remove it`,
     ),
   ];
 }
 
 /** "1.5 MB". */
-export function bytesInWords(bytes: number): string {
+export function formatBytes(bytes: number): string {
   const units = ["bytes", "kB", "MB", "GB", "TB"];
   let size = bytes;
   let unit = 0;

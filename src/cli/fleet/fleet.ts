@@ -1,6 +1,6 @@
 /**
- * The fleet as the command sees it: every schedule with its definition and its state, and who runs them.
- * Read as a guest, beside schedulers that may be running.
+ * The fleet as commands see it: every schedule with its definition and state, and the schedulers that run them.
+ * Commands read it beside schedulers that may be running.
  */
 import type { Config } from "../../config/config.js";
 import type { Logger } from "../../logger.js";
@@ -10,61 +10,61 @@ import type { ScheduleState } from "../../state/schedule-state.js";
 import type { ScheduleKey } from "../../state/store.js";
 import type { Call } from "../command.js";
 import { locate, locateState } from "../location/locate.js";
-import type { Guest, Place, SeenScheduler } from "../location/state-location.js";
+import type { StateConnection, StateLocation, SchedulerProcess } from "../location/state-location.js";
 
 export interface FleetSchedule extends ScheduleKey {
-  /** Where its definition comes from: it may be switched off there, or be known by its state alone. */
+  /** Whether the configuration defines it, defines it with `enabled: false`, or only the state knows it. */
   readonly origin: "configured" | "switched-off" | "state-only";
   readonly agentDefinition: Agent | undefined;
   readonly definition: AgentSchedule | undefined;
   readonly state: ScheduleState;
 }
 
-/** To be disposed of by who has read it, which ends the visit. */
+/** The caller disposes of it, which closes the connection. */
 export interface Fleet extends AsyncDisposable {
-  readonly place: Place;
-  readonly guest: Guest;
+  readonly location: StateLocation;
+  readonly connection: StateConnection;
   readonly config: Config | undefined;
-  /** In the order of their definition, those known by their state alone last. */
+  /** In the order of their definition, then the schedules that only the state knows. */
   readonly schedules: readonly FleetSchedule[];
-  readonly schedulers: readonly SeenScheduler[];
-  /** When it was read, by the clock that counts there. */
+  readonly schedulers: readonly SchedulerProcess[];
+  /** When it was read, by the clock that decides what is due. */
   readonly now: Date;
 }
 
-/** Where damage of the state is told. */
-export function talkingLogger({ output }: Pick<Call, "output">): Logger {
-  const talk = (message: string): void => output.talk(output.paintTalk("yellow", `rota: ${message}`));
-  return { info: () => {}, warn: talk, error: talk };
+/** Prints warnings and errors about the state. */
+export function messageLogger({ output }: Pick<Call, "output">): Logger {
+  const print = (message: string): void => output.message(output.paintMessage("yellow", `rota: ${message}`));
+  return { info: () => {}, warn: print, error: print };
 }
 
-/** To the state alone, whatever is wrong with the configuration. */
-export async function visitState(call: Call): Promise<Guest> {
-  return visit(call, await locateState(call));
+/** Connects to the state without reading the configuration where the call names a location. */
+export async function connectToState(call: Call): Promise<StateConnection> {
+  return connect(call, await locateState(call));
 }
 
 export async function readFleet(call: Call): Promise<Fleet> {
-  const { config, place } = await locate(call);
-  const guest = await visit(call, place);
+  const { config, location } = await locate(call);
+  const connection = await connect(call, location);
   try {
-    const schedules = schedulesOf(config, await guest.states());
-    const schedulers = await guest.schedulers();
-    const now = guest.clock.now();
-    const end = (): PromiseLike<void> => guest[Symbol.asyncDispose]();
-    return { place, guest, config, schedules, schedulers, now, [Symbol.asyncDispose]: end };
+    const schedules = schedulesOf(config, await connection.states());
+    const schedulers = await connection.schedulers();
+    const now = connection.clock.now();
+    const end = (): PromiseLike<void> => connection[Symbol.asyncDispose]();
+    return { location, connection, config, schedules, schedulers, now, [Symbol.asyncDispose]: end };
   } catch (error) {
-    await guest[Symbol.asyncDispose]();
+    await connection[Symbol.asyncDispose]();
     throw error;
   }
 }
 
-function visit(call: Call, place: Place): Promise<Guest> {
-  return place.visit({ clock: call.context.clock, logger: talkingLogger(call) });
+function connect(call: Call, location: StateLocation): Promise<StateConnection> {
+  return location.connect({ clock: call.context.clock, logger: messageLogger(call) });
 }
 
 function schedulesOf(
   config: Config | undefined,
-  states: Awaited<ReturnType<Guest["states"]>>,
+  states: Awaited<ReturnType<StateConnection["states"]>>,
 ): FleetSchedule[] {
   const defined = config === undefined ? [] : definedKeys(config);
   const roster = new Roster(config?.agents ?? [], {
@@ -91,12 +91,11 @@ function schedulesOf(
   });
 }
 
-/** Whether anybody runs it. */
-export function isRun({ schedulers }: Pick<Fleet, "schedulers">): boolean {
+export function hasLiveScheduler({ schedulers }: Pick<Fleet, "schedulers">): boolean {
   return schedulers.some(({ isAlive }) => isAlive);
 }
 
-/** The schedules that a configuration names, those that it has switched off included. */
+/** The schedules that a configuration defines, including schedules with `enabled: false`. */
 export function definedKeys({ agents, disabled }: Pick<Config, "agents" | "disabled">): ScheduleKey[] {
   return agents.flatMap(({ name, schedules = {} }) => [
     ...Object.keys(schedules).map((schedule) => ({ agent: name, schedule })),
@@ -104,14 +103,14 @@ export function definedKeys({ agents, disabled }: Pick<Config, "agents" | "disab
   ]);
 }
 
-/** As people write it: "reports/nightly". */
+/** "reports/nightly" */
 export function nameOf({ agent, schedule }: ScheduleKey): string {
   return `${agent}/${schedule}`;
 }
 
 export interface AgentLoad {
   readonly running: number;
-  /** `undefined` where nobody says how many may run. */
+  /** The agent's capacity; `undefined` without a definition of the agent. */
   readonly most: number | undefined;
 }
 

@@ -1,9 +1,9 @@
-/** The next runs of a schedule as the governor would plan them, if each ended well and at once. Pure. */
+/** The next runs of a schedule as the governor would plan them, if each job succeeded immediately. Pure. */
 import { isoTimeMs } from "../../iso-time.js";
 import type { AgentSchedule } from "../../scheduler/agent.js";
 import { type Plan, planNextRun } from "../../scheduler/planning/governor.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
-import { isPausedForEver, isRunning } from "../format/plan.js";
+import { isPausedIndefinitely, isRunning } from "../format/plan.js";
 
 export interface ForecastInput {
   readonly definition: AgentSchedule;
@@ -13,13 +13,13 @@ export interface ForecastInput {
   readonly count: number;
 }
 
-/** Fewer than `count` where there are no more: a `once`, or what waits for a request. */
+/** Fewer than `count` for a schedule that runs `once` or on request only. */
 export function forecast({ definition, state, now, count }: ForecastInput): readonly Plan[] {
   const runs: Plan[] = [];
-  if (state.status === "disabled" || isPausedForEver(state)) return runs;
+  if (state.status === "disabled" || isPausedIndefinitely(state)) return runs;
   let known = isRunning(state) ? ended(state, now) : state;
   let at = now;
-  // The end of a pause is a time to plan again, and no run.
+  // A plan with source "paused" is the end of a pause: the schedule is planned again then, and does not run.
   for (let pauses = 0; runs.length < count && pauses <= 1;) {
     const plan = storedPlan(known, at) ?? planNextRun({ now: at, schedule: definition, state: known });
     if (plan === undefined) break;
@@ -35,14 +35,14 @@ export function forecast({ definition, state, now, count }: ForecastInput): read
   return runs;
 }
 
-/** The plan that a scheduler has made already. One that has passed is for now. */
+/** The plan in the state. A time in the past becomes now. */
 function storedPlan({ next_run_at, next_run_source }: ScheduleState, now: Date): Plan | undefined {
   const ms = isoTimeMs(next_run_at);
   if (ms === undefined || next_run_source == null) return undefined;
   return { nextRunAt: new Date(Math.max(ms, now.getTime())), source: next_run_source };
 }
 
-/** The run under way is no next one. Its successor is planned when it has ended, and that may be now. */
+/** The state after the running job, as if it ended now. The running job is not part of the forecast. */
 function ended(state: ScheduleState, now: Date): ScheduleState {
   const startedAt = state.claim?.claimed_at ?? now.toISOString();
   return afterRun(
@@ -67,7 +67,7 @@ function afterRun(state: ScheduleState, run: Plan & { readonly startedAt?: strin
     failure_count: 0,
     next_run_at: null,
     next_run_source: null,
-    // An extra run uses its hint up, but not the other interval that it may have as well.
+    // An extra run consumes its part of the hint; the hint's interval stays.
     hint: source === "ai-oneshot" && state.hint != null ? { ...state.hint, next_run_at: null } : state.hint,
   };
 }

@@ -1,12 +1,12 @@
 /**
- * What is new in a job's output since it was last read. It grows at its end; once it is long, its middle is cut and the
- * tail moves up (capped-output.ts), so a position in the file is no position in the output. Pure.
+ * The part of a job's output that is new since the last read. Output grows at its end. Long output loses its middle and
+ * its tail moves up (capped-output.ts), so a position in the file is not a position in the output. Pure.
  */
 
 const CUT = /\n\[(\d+) bytes of output were cut here\]\n/g;
 
 interface Cut {
-  /** Where the line that tells of it begins. */
+  /** Where the line begins that marks the cut. */
   readonly at: number;
   readonly lineBytes: number;
   readonly bytesCut: number;
@@ -15,20 +15,20 @@ interface Cut {
 export class OutputTail {
   #before: Buffer = Buffer.alloc(0);
 
-  /** Whether `now` is what was read before and perhaps more; not so while, and after, its middle is cut. */
+  /** Whether `now` begins with the bytes of the last read; false while and after the middle is cut. */
   isContinuedBy(now: Buffer): boolean {
     return now.subarray(0, this.#before.length).equals(this.#before);
   }
 
-  /** The bytes to show next; a line that says how many are lost stands where some are. */
-  news(now: Buffer): Buffer {
+  /** The bytes to show next. A line with the count replaces bytes that were cut before they could be read. */
+  nextBytes(now: Buffer): Buffer {
     const before = this.#before;
     const isContinued = this.isContinuedBy(now);
     this.#before = now;
     if (isContinued) return now.subarray(before.length);
     const cut = cutAround(now, firstDifference(before, now));
-    if (cut === undefined) return now; // not the output that was read before
-    // Positions in the whole output, with what was cut from it.
+    if (cut === undefined) return now; // a different output
+    // Positions in the whole output, including the bytes that were cut.
     const shownTo = positionOfEnd(before, cut.at);
     const tailFrom = cut.at + cut.bytesCut;
     const lost = Math.max(0, tailFrom - shownTo);
@@ -39,7 +39,7 @@ export class OutputTail {
   }
 }
 
-/** How long the output was of which these bytes are left. It may have been cut before, and then at the same place. */
+/** The length of the whole output from which these bytes remain. An earlier cut is at the same position. */
 function positionOfEnd(bytes: Buffer, at: number): number {
   const cut = cutsIn(bytes).find((one) => one.at === at);
   return cut === undefined ? bytes.length : bytes.length - cut.lineBytes + cut.bytesCut;
@@ -51,13 +51,13 @@ function firstDifference(one: Buffer, other: Buffer): number {
   return length;
 }
 
-/** The cut in which two readings begin to differ. A job may print such a line itself, but elsewhere. */
+/** The cut at which two reads begin to differ. A job may print a line like that itself, but at a different position. */
 function cutAround(bytes: Buffer, difference: number): Cut | undefined {
   return cutsIn(bytes).find(({ at, lineBytes }) => at <= difference && difference <= at + lineBytes);
 }
 
 function cutsIn(bytes: Buffer): Cut[] {
-  // A character for each byte, so that positions are the same.
+  // latin1 has one character for each byte, so positions are the same.
   return Array.from(bytes.toString("latin1").matchAll(CUT), (match) => ({
     at: match.index,
     lineBytes: match[0].length,

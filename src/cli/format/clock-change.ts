@@ -1,7 +1,7 @@
-/** What a change of the clocks does to a run: its remark in a list of runs. Pure. */
+/** The remark about a clock change (daylight saving time) beside a run. Pure. */
 import { timeZone } from "../../scheduler/timing/time-zone.js";
 
-/** "" for a run that no change touches. */
+/** "" for a run that no clock change affects. */
 export function clockChangeRemark(at: Date, timezone: string | undefined): string {
   const zone = timeZone(timezone);
   const second = Math.floor(at.getTime() / 1000);

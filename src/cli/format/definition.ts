@@ -1,18 +1,18 @@
 /**
- * What an agent and a schedule are defined as, for people and programs to read. Variables of the environment are part of a
- * definition by then, and so may passwords be: what may hold one is named but not shown. Pure.
+ * The definition of an agent or a schedule, for output. Environment variables have been filled in by then, so a value may
+ * contain a password: values that may hold one are hidden. Pure.
  */
 import { type Fields, isFields } from "../../fields.js";
 import { type Agent, type AgentSchedule, capacityOf } from "../../scheduler/agent.js";
 
 const HIDDEN = "[hidden]";
 const SECRET_NAME = /auth|credential|key|pass|secret|token/i;
-/** Maps of which every value may be a secret. */
+/** Maps in which every value may be a secret. */
 const SECRET_MAPS = new Set(["env", "headers"]);
-/** Of these the first part says what it is, and the rest may hold anything. */
+/** Only the first part of these is shown: the program, or the origin of the URL. The rest may hold a secret. */
 const NAMED_ONLY = new Set(["body", "command", "url"]);
 
-/** All but its schedules. */
+/** The agent without its schedules. */
 export function agentDefinition(agent: Agent): Fields {
   const { schedules: _, run, ...others } = agent;
   const own = run === undefined ? {} : { run: "a function" };
@@ -51,14 +51,14 @@ function namedOnly(key: string, value: unknown): unknown {
 }
 
 /** `key: value, key: value`, for one line. */
-export function fieldsInWords(fields: Fields): string {
+export function formatFields(fields: Fields): string {
   return Object.entries(fields)
     .filter(([, value]) => value != null)
-    .map(([key, value]) => `${key}: ${valueInWords(value)}`)
+    .map(([key, value]) => `${key}: ${formatValue(value)}`)
     .join(", ");
 }
 
-function valueInWords(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(valueInWords).join(" ")}]`;
-  return isFields(value) ? `{ ${fieldsInWords(value)} }` : String(value);
+function formatValue(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(formatValue).join(" ")}]`;
+  return isFields(value) ? `{ ${formatFields(value)} }` : String(value);
 }

@@ -1,26 +1,34 @@
-/** Why a schedule runs when it does, or what keeps it from running, in words. Pure. */
+/** A schedule's status, its next run, and why: the reason of the plan or what blocks the run. Pure. */
 import { isoTimeMs } from "../../iso-time.js";
 import type { AgentSchedule } from "../../scheduler/agent.js";
 import { isAskedFor } from "../../scheduler/planning/due-slot.js";
 import { NO_END } from "../../scheduler/planning/state-after-job.js";
 import { cronExpression } from "../../scheduler/timing/schedule.js";
-import { isAutomatic } from "../../scheduler/control/schedule-check.js";
+import { isAutomatic } from "../../scheduler/timing/schedule.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import type { AgentLoad, FleetSchedule } from "../fleet/fleet.js";
+import type { Style } from "./style.js";
 import { relativeTime, zonedTime } from "./when.js";
 
-export type Standing = "disabled" | "failing" | "idle" | "paused" | "running";
+export type DisplayStatus = "disabled" | "failing" | "idle" | "paused" | "running";
 
-export interface Surroundings {
+export const STATUS_STYLES: Readonly<Record<DisplayStatus, Style | undefined>> = {
+  disabled: "dim",
+  failing: "red",
+  idle: undefined,
+  paused: "yellow",
+  running: "green",
+};
+
+export interface PlanContext {
   readonly now: Date;
   readonly isSchedulerRunning: boolean;
-  /** Whether none that runs knows it: each has its own configuration. @default false */
+  /** Whether no live scheduler has it in its configuration. @default false */
   readonly isOrphan?: boolean | undefined;
   readonly load: AgentLoad | undefined;
 }
 
-/** In one word. */
-export function standingOf({ origin, state }: FleetSchedule, now: Date): Standing {
+export function displayStatus({ origin, state }: FleetSchedule, now: Date): DisplayStatus {
   if (isRunning(state)) return "running";
   if (origin === "switched-off" || state.status === "disabled") return "disabled";
   if (pausedUntil(state, now) !== undefined) return "paused";
@@ -31,48 +39,48 @@ export function isRunning({ claim }: ScheduleState): boolean {
   return claim != null;
 }
 
-/** While it is paused, until when. */
+/** The end of the pause; `undefined` unless it is paused now. */
 export function pausedUntil({ paused_until }: ScheduleState, now: Date): Date | undefined {
   const ms = isoTimeMs(paused_until);
   return ms !== undefined && ms > now.getTime() ? new Date(ms) : undefined;
 }
 
-/** When it runs next, where that is known and the loop may start it. */
+/** The next run; `undefined` when there is none, or when only a request starts it. */
 export function nextRunOf(schedule: FleetSchedule, now: Date): Date | undefined {
-  const standing = standingOf(schedule, now);
-  if (standing === "running" || standing === "disabled" || isPausedForEver(schedule.state)) return undefined;
+  const status = displayStatus(schedule, now);
+  if (status === "running" || status === "disabled" || isPausedIndefinitely(schedule.state)) return undefined;
   const { definition, state } = schedule;
   if (schedule.origin === "state-only" && state.next_run_at == null) return undefined;
-  // What others who share the state have planned, or did when it was another schedule.
-  const isOthers = definition !== undefined && !isAutomatic(definition);
-  if (isOthers && !isAskedFor(state.next_run_source ?? undefined)) return undefined;
+  // Here it starts on request only: the plan comes from a scheduler with a different definition, or from an older one.
+  const isOnRequest = definition !== undefined && !isAutomatic(definition);
+  if (isOnRequest && !isAskedFor(state.next_run_source ?? undefined)) return undefined;
   const ms = isoTimeMs(state.next_run_at);
   return ms === undefined ? undefined : new Date(ms);
 }
 
-/** What keeps it, or else why it runs when it does. */
-export function whyOf(schedule: FleetSchedule, surroundings: Surroundings): string {
-  return obstacle(schedule, surroundings) ?? planWords(schedule);
+/** What blocks the next run, or else the reason of its plan. */
+export function whyOf(schedule: FleetSchedule, surroundings: PlanContext): string {
+  return obstacle(schedule, surroundings) ?? formatPlan(schedule);
 }
 
-function obstacle({ origin, state, definition }: FleetSchedule, about: Surroundings): string | undefined {
+function obstacle({ origin, state, definition }: FleetSchedule, about: PlanContext): string | undefined {
   const { now, isSchedulerRunning, isOrphan = false, load } = about;
   if (isRunning(state)) {
     const job = `running ${state.claim?.job_id ?? ""}`;
-    return isSchedulerRunning ? job : `${job}, left by a scheduler that is gone`;
+    return isSchedulerRunning ? job : `${job}, whose scheduler is gone`;
   }
   if (origin === "switched-off") return "switched off in the configuration";
   if (state.status === "disabled") return "disabled";
-  if (definition?.type === "webhook") return "started by a web request only";
-  if (definition?.type === "chat") return "started by a message only";
-  if (isPausedForEver(state)) return "paused until it is resumed";
+  if (definition?.type === "webhook") return "runs on web requests only";
+  if (definition?.type === "chat") return "runs on messages only";
+  if (isPausedIndefinitely(state)) return "paused until it is resumed";
   const until = pausedUntil(state, now);
   if (until !== undefined) return `paused until ${zonedTime(until)}`;
   const nextMs = isoTimeMs(state.next_run_at);
   if (nextMs === undefined) return unplanned(origin, definition, state);
   if (nextMs > now.getTime()) return undefined;
   if (!isSchedulerRunning) return "due, but no scheduler runs";
-  if (isOrphan) return "due, but no scheduler that runs knows it";
+  if (isOrphan) return "due, but no running scheduler has it in its configuration";
   if (load?.most !== undefined && load.running >= load.most)
     return `waiting for capacity: ${load.running} of ${load.most} running`;
   return undefined;
@@ -84,35 +92,36 @@ function unplanned(
   { last_run_at, last_missed_at }: ScheduleState,
 ): string {
   if (origin === "state-only") return "no longer planned";
-  if (definition?.type === "once" && (last_run_at ?? last_missed_at) != null) return "has had its one run";
-  return "never planned yet";
+  if (definition?.type === "once" && (last_run_at ?? last_missed_at) != null) return "its one run is over";
+  return "not planned yet";
 }
 
-export function isPausedForEver({ paused_until }: ScheduleState): boolean {
+export function isPausedIndefinitely({ paused_until }: ScheduleState): boolean {
   return paused_until === NO_END;
 }
 
-/** Why it was planned for when it runs. */
-export function planWords({ state, definition }: Pick<FleetSchedule, "definition" | "state">): string {
+/** The reason of the plan: the rule, a hint, a limit, or a request. */
+export function formatPlan({ state, definition }: Pick<FleetSchedule, "definition" | "state">): string {
   const source = state.next_run_source;
-  const rule = definition === undefined ? undefined : ruleWords(definition);
+  const rule = definition === undefined ? undefined : formatRule(definition);
   const reason = state.hint?.reason == null ? "" : `: ${state.hint.reason}`;
   if (source == null) return rule ?? "";
   if (source === "baseline-interval") return withFailures(rule ?? "interval", state, definition);
   if (source === "baseline-cron") return rule ?? "cron";
-  if (source === "ai-interval") return `hint, every ${state.hint?.interval ?? "so often"}${reason}`;
+  if (source === "ai-interval")
+    return `hint, ${state.hint?.interval == null ? "changed interval" : `every ${state.hint.interval}`}${reason}`;
   if (source === "ai-oneshot") return `hint, one extra run${reason}`;
   if (source === "clamped-min") return `not sooner than min_interval${limitOf(definition, "min_interval")}`;
   if (source === "clamped-max") return `not later than max_interval${limitOf(definition, "max_interval")}`;
-  return SOURCE_WORDS[source];
+  return SOURCE_LABELS[source];
 }
 
-const SOURCE_WORDS = {
-  paused: "to be planned again after a pause",
+const SOURCE_LABELS = {
+  paused: "planned again when the pause ends",
   "first-run": "first run",
   once: "once",
-  "catch-up": "makes up for a run that was missed",
-  manual: "asked for by hand",
+  "catch-up": "catch-up for a missed run",
+  manual: "triggered manually",
 } as const;
 
 function limitOf(definition: AgentSchedule | undefined, key: "max_interval" | "min_interval"): string {
@@ -132,7 +141,7 @@ function withFailures(
 }
 
 /** The rule of a schedule: "every 5m", "cron 0 9 * * * Europe/Berlin". */
-export function ruleWords(definition: AgentSchedule): string {
+export function formatRule(definition: AgentSchedule): string {
   if (definition.type === "interval") return `every ${definition.interval}`;
   if (definition.type === "once") return `once at ${definition.at}`;
   if (definition.type !== "cron") return definition.type;
@@ -140,7 +149,7 @@ export function ruleWords(definition: AgentSchedule): string {
   return parts.filter((part) => part !== undefined).join(" ");
 }
 
-/** Both forms of a time, for a line of its own: "2026-11-16T09:00:00+01:00 (in 5m)". */
-export function timeInWords(at: Date, now: Date, timezone?: string): string {
+/** "2026-11-16T09:00:00+01:00 (in 5m)" */
+export function formatTime(at: Date, now: Date, timezone?: string): string {
   return `${zonedTime(at, timezone)} (${relativeTime(at, now)})`;
 }

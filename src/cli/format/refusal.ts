@@ -1,27 +1,27 @@
-/** What a scheduler answers that does nothing, as people say it. Pure. */
+/** Messages for requests that a scheduler refused or did not answer. Pure. */
 import { type CliError, refusedError } from "../errors.js";
-import type { SeenScheduler } from "../location/state-location.js";
-import { schedulerInWords } from "./schedulers.js";
+import type { SchedulerProcess } from "../location/state-location.js";
+import { formatScheduler } from "./schedulers.js";
 
-const WORDS: Readonly<Record<string, string>> = {
-  already_running: "a job of it is running. See `rota jobs --status running`",
-  at_capacity: "its agent, or the whole fleet, has as many jobs as it may",
-  disabled: "it is disabled. `rota enable` enables it",
-  unknown_schedule: "the scheduler that runs does not know it. Does it run with another configuration?",
-  not_running: "the scheduler runs no such job",
+const MESSAGES: Readonly<Record<string, string>> = {
+  already_running: "a job of this schedule is running. See `rota jobs --status running`",
+  at_capacity: "its agent or the whole fleet is at capacity",
+  disabled: "the schedule is disabled. `rota enable` enables it",
+  unknown_schedule: "the running scheduler does not know it. Does it use a different configuration?",
+  not_running: "the scheduler is not running this job",
 };
 
-export function refusalInWords(refusal: string | null | undefined): string {
-  return WORDS[refusal ?? ""] ?? refusal ?? "the scheduler did not say why";
+export function formatRefusal(refusal: string | null | undefined): string {
+  return MESSAGES[refusal ?? ""] ?? refusal ?? "the scheduler gave no reason";
 }
 
-/** `asked`: those that could have answered. */
-export function noAnswerError(asked: readonly SeenScheduler[]): CliError {
+/** `asked`: the live schedulers that could have replied. */
+export function noReplyError(asked: readonly SchedulerProcess[]): CliError {
   const [only, ...others] = asked;
   if (others.length > 0)
     return refusedError(
-      `None of ${asked.length} schedulers answered within 10 s: they may be busy, or stopping. Try again`,
+      `None of ${asked.length} schedulers replied within 10 s: they may be busy or stopping. Try again`,
     );
-  const who = only === undefined ? "The scheduler" : `The scheduler, ${schedulerInWords(only)},`;
-  return refusedError(`${who} did not answer within 10 s: it may be busy, or stopping. Try again`);
+  const who = only === undefined ? "The scheduler" : `The scheduler, ${formatScheduler(only)},`;
+  return refusedError(`${who} did not reply within 10 s: it may be busy or stopping. Try again`);
 }

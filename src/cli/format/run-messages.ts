@@ -1,62 +1,55 @@
-/** What a run says of itself to the person who watches: that it runs, what it waits for, how it was. Pure. */
+/** The messages of `rota run`: started, stopping, stopped. Pure. */
 import type { Config } from "../../config/config.js";
+import { counted, shortList } from "./counted.js";
 import { oneLine } from "./text-width.js";
 import { shortDuration } from "./when.js";
-import type { FleetView } from "../run/run-model.js";
+import type { RunView } from "../run/run-model.js";
 
-/** Beyond so many names a list helps nobody. */
+/** More names would not help the reader. */
 const MOST_JOBS = 5;
 
-export function runningWords({ agents }: Config, file: string, place: string): string {
+export function runningMessage({ agents }: Config, file: string, location: string): string {
   const schedules = agents.reduce((sum, agent) => sum + Object.keys(agent.schedules ?? {}).length, 0);
   const what = `${counted(agents.length, "agent")} with ${counted(schedules, "schedule")}`;
-  return `Running ${what} from ${file}, state in ${place}. Ctrl-C stops.`;
+  return `Running ${what} from ${file}, state in ${location}. Ctrl-C stops.`;
 }
 
-/** `endedCount`: how many of the jobs have ended, and are only to be recorded. */
-export function stoppingWords(
-  { running }: FleetView,
+/** `endedCount`: how many of the jobs have ended but are not recorded yet. */
+export function stoppingMessage(
+  { running }: RunView,
   endedCount: number,
   reason: string,
   timeoutMs: number,
 ): string {
-  if (running.size === 0) return `Stopping after ${reason}: no job runs.`;
+  if (running.size === 0) return `Stopping after ${reason}: no job is running.`;
   const names = Array.from(running, ([name, { jobId }]) => `${oneLine(name)} (${jobId})`);
-  const rest = names.length - MOST_JOBS;
-  const shown = `${names.slice(0, MOST_JOBS).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
   const wait = `waiting up to ${shortDuration(timeoutMs)} for ${waitedFor(running.size, endedCount)}`;
-  return `Stopping after ${reason}, ${wait}: ${shown}. A second signal leaves at once.`;
+  return `Stopping after ${reason}, ${wait}: ${shortList(names, MOST_JOBS)}. A second signal exits immediately.`;
 }
 
 function waitedFor(count: number, endedCount: number): string {
   const jobs = counted(count, "job");
   if (endedCount === 0) return jobs;
   return endedCount < count
-    ? `${jobs}, ${endedCount} of which only to be recorded`
+    ? `${jobs}, ${endedCount} ended but not recorded yet`
     : `the end of ${jobs} to be recorded`;
 }
 
-export function tooSlowWords({ running }: FleetView, timeoutMs: number): string {
+export function stopTimeoutMessage({ running }: RunView, timeoutMs: number): string {
   const jobs = counted(running.size, "job");
-  return `${jobs} did not end within ${shortDuration(timeoutMs)}: told to end now, and waited for.`;
+  return `${jobs} did not end within ${shortDuration(timeoutMs)}: cancelling and waiting for the end.`;
 }
 
-/** `isShared`: whether others may run there, who do not know before its leases have ended that this one is gone. */
-export function leavingWords({ running }: FleetView, isShared: boolean): string {
-  if (running.size === 0) return "Left at once.";
-  const isOne = running.size === 1;
-  const shared = isOne ? "When its lease has ended, it is" : "When their leases have ended, they are";
+/** `isShared`: whether other schedulers may take over; they do so when this one's leases expire. */
+export function forcedExitMessage({ running }: RunView, isShared: boolean): string {
+  if (running.size === 0) return "Exiting immediately.";
+  const [them, leases] = running.size === 1 ? ["it", "its lease expires"] : ["them", "their leases expire"];
   const next = isShared
-    ? `${shared} recorded as interrupted by whoever runs then.`
-    : `The next start records ${isOne ? "it" : "them"} as interrupted.`;
-  return `Left at once: ${counted(running.size, "job")} told to end. ${next}`;
+    ? `A running scheduler records ${them} as interrupted when ${leases}.`
+    : `The next start records ${them} as interrupted.`;
+  return `Exiting immediately: cancelled ${counted(running.size, "job")}. ${next}`;
 }
 
-export function stoppedWords({ finishedCount, failedCount, startedMs }: FleetView, nowMs: number): string {
+export function stoppedMessage({ finishedCount, failedCount, startedMs }: RunView, nowMs: number): string {
   return `Stopped after ${shortDuration(nowMs - startedMs)}: ${counted(finishedCount, "job")} done, ${failedCount} failed.`;
-}
-
-/** "1 job", "2 jobs" */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

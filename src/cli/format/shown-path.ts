@@ -1,7 +1,7 @@
-/** A path as people read it. */
+/** Paths for messages. */
 import { relative } from "node:path";
 
-/** As short as it can be said from here, which is how compilers say it. */
+/** Relative to the working directory for a path inside it, as compilers print paths. */
 export function shownPath(file: string): string {
   const way = relative("", file);
   return way === "" || way.startsWith("..") ? file : way;

@@ -1,7 +1,6 @@
-/** The wheel that turns while something runs. Pure. */
+/** The spinner beside a running job. Pure. */
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/** The wheel after so many steps. */
 export function spinnerFrame(step: number): string {
   return FRAMES[step % FRAMES.length] ?? "";
 }

@@ -1,6 +1,6 @@
 /**
- * Borderless tables: columns aligned by their widest cell. To fit the terminal, texts are shown in their short form, then
- * columns left out, and what may be cut is cut. Pure.
+ * Borderless tables with aligned columns. To fit the terminal, a table first uses the short forms of cells, then drops
+ * columns, then cuts texts. Pure.
  */
 import type { Paint, Style } from "./style.js";
 import { cutToWidth, oneLine, textWidth } from "./text-width.js";
@@ -10,13 +10,13 @@ export interface Column {
   readonly align?: "left" | "right" | undefined;
   /** The least width this column may be cut to. @default it is never cut */
   readonly cutTo?: number | undefined;
-  /** Keeps what is drawn over and over from moving when its widest text changes. @default as wide as its widest cell */
+  /** Keeps the columns of a redrawn table from moving when texts change. @default as wide as its widest cell */
   readonly minWidth?: number | undefined;
-  /** Where it would not fit otherwise it is left out, the lowest number first. @default it never is */
+  /** The order in which columns are dropped to fit, lowest number first. @default it is never dropped */
   readonly dropAs?: number | undefined;
 }
 
-/** A text, or one with a style, which does not count as width, or with a form for where there is little room. */
+/** A text, with a style (which adds no width) or a short form for narrow terminals. */
 export type Cell = string | StyledCell;
 
 interface StyledCell {
@@ -26,14 +26,14 @@ interface StyledCell {
 }
 
 export interface TableOptions {
-  /** The columns of the terminal; `Infinity` where there is none. */
+  /** The terminal's width; `Infinity` for a file or a pipe. */
   readonly width: number;
   readonly paint: Paint;
 }
 
 const GAP = "  ";
 
-/** The lines of a table, its titles first. No line ends in spaces. */
+/** The lines of a table, titles first, without trailing spaces. */
 export function tableLines(
   columns: readonly Column[],
   rows: readonly (readonly Cell[])[],
@@ -53,7 +53,7 @@ export function tableLines(
 interface Strip {
   readonly column: Column;
   readonly cells: readonly StyledCell[];
-  /** Of its widest cell. */
+  /** The width of its widest cell. */
   readonly width: number;
 }
 
@@ -87,7 +87,7 @@ function withoutFirst(strips: readonly Strip[]): readonly Strip[] {
   return strips.filter(({ column }) => column.dropAs !== lowest);
 }
 
-/** Takes from the widest of the columns that may be cut, one place at a time, until the line fits or nothing is left. */
+/** Narrows the widest column that may be cut by one character at a time, until the line fits or no column can be cut. */
 function fit(strips: readonly Strip[], width: number): readonly number[] {
   const widths = strips.map((strip) => strip.width);
   for (let excess = totalWidth(widths) - width; excess > 0; excess--) {
@@ -110,7 +110,7 @@ interface LineShape {
 
 function line(strips: readonly Strip[], { row, widths, paint }: LineShape): string {
   let drawn = "";
-  // Spaces wait until something follows them.
+  // Spaces are held back until text follows, so that no line ends in spaces.
   let waiting = "";
   for (const [index, { column, cells }] of strips.entries()) {
     const { text = "", style } = cells[row] ?? {};

@@ -1,7 +1,7 @@
-/** How many columns of a terminal a text takes, and a text cut to so many. Pure. */
+/** Measures and cuts texts by the columns that they take on a terminal. Pure. */
 
 const CHARACTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
-/** What has no width of its own: marks, joiners, and what only formats. */
+/** Characters without width: marks, joiners and format characters. */
 const NO_WIDTH = /^[\p{Mark}\p{Format}\u{1160}-\u{11ff}]+$/u;
 const WIDE =
   /^(?:\p{Emoji_Presentation}|[\u{1100}-\u{115f}\u{2329}\u{232a}\u{2e80}-\u{303e}\u{3041}-\u{4dbf}\u{4e00}-\u{a4cf}\u{a960}-\u{a97c}\u{ac00}-\u{d7a3}\u{f900}-\u{faff}\u{fe10}-\u{fe19}\u{fe30}-\u{fe6b}\u{ff01}-\u{ff60}\u{ffe0}-\u{ffe6}\u{16fe0}-\u{18cff}\u{1b000}-\u{1b2fb}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}])/u;
@@ -21,7 +21,7 @@ function characterWidth(character: string): number {
   return NO_WIDTH.test(character) ? 0 : 1;
 }
 
-/** The text, or as much of it as fits with a `…` at its end. */
+/** The text, or its longest beginning that fits with a `…` at the end. */
 export function cutToWidth(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
   if (width < 1) return "";
@@ -36,8 +36,8 @@ export function cutToWidth(text: string, width: number): string {
 }
 
 /**
- * One line that a terminal shows and does not obey. Names, errors and summaries come from outside: an escape sequence
- * in one could repaint the table or retitle the window.
+ * The text as one line without control characters. Names, errors and summaries are untrusted: an escape sequence in one
+ * could repaint the table or retitle the window.
  */
 export function oneLine(text: string): string {
   return text

@@ -1,4 +1,4 @@
-/** Connections for the command, and what to say when there are none: it never waits for long, and tells no password. */
+/** The command's connection pool, with a connect timeout, and its error messages, which never contain a password. */
 import { type ClientConfig, Pool, type PoolConfig } from "pg";
 import { StateError } from "../../state/errors.js";
 import {
@@ -14,7 +14,7 @@ import type { DatabaseAddress } from "./database-address.js";
 export type CommandPool = PostgresPool;
 
 export function commandPool({ url, connectMs }: DatabaseAddress, settings: PoolConfig = {}): CommandPool {
-  // Of the pool it would also limit how long a statement may wait for its turn.
+  // Set for each client: as a setting of the pool it would also limit how long a statement waits for a free client.
   class PatientClient extends TidyClient {
     constructor(config?: ClientConfig | string) {
       super(typeof config === "object" ? { ...config, connectionTimeoutMillis: connectMs } : config);
@@ -29,22 +29,22 @@ export function commandPool({ url, connectMs }: DatabaseAddress, settings: PoolC
   });
 }
 
-/** What kept somebody from a database, in words that say which. */
+/** The error to show for a failed connection; it names the database. */
 export function unreachable(name: string, error: unknown): CliError | StateError {
   if (error instanceof DatabaseError) {
     const { cause } = error;
-    return refusedError(`Could not use ${name}: ${reasonInWords(cause)}`, cause);
+    return refusedError(`Could not use ${name}: ${formatReason(cause)}`, cause);
   }
   if (!(error instanceof StateError))
-    return refusedError(`Could not use ${name}: ${reasonInWords(error)}`, error);
+    return refusedError(`Could not use ${name}: ${formatReason(error)}`, error);
   return error.code === "INVALID_STATE" ? usageError(error.message, error) : error;
 }
 
-/** As `pg` says that it was asked for one and has none. */
+/** The message of `pg` when the server requires a password and the address has none. */
 const NO_PASSWORD = /client password must be a (non-empty )?string/;
 
-/** In the driver's words, where those say enough. */
-function reasonInWords(cause: unknown): string {
+/** The driver's message, unless Rota has a clearer one. */
+function formatReason(cause: unknown): string {
   const reason = reasonOf(cause);
-  return NO_PASSWORD.test(reason) ? "the server asks for a password, and the address has none" : reason;
+  return NO_PASSWORD.test(reason) ? "the server requires a password, and the address has none" : reason;
 }

@@ -1,4 +1,4 @@
-/** The address of a database: whether it is one, and how to say it without telling its password. Pure. */
+/** Parses the address of a PostgreSQL database, and names it without its password. Pure. */
 import { type CliError, usageError } from "../errors.js";
 
 export const DEFAULT_SCHEMA = "rota";
@@ -6,7 +6,7 @@ export const DEFAULT_SCHEMA = "rota";
 export interface DatabaseAddress {
   readonly url: string;
   readonly schema: string;
-  /** The address without what nobody else should read. */
+  /** The address without its password and parameters, for messages. */
   readonly name: string;
   /** How long to wait for a connection, in milliseconds. */
   readonly connectMs: number;
@@ -15,12 +15,12 @@ export interface DatabaseAddress {
 const PROTOCOLS = new Set(["postgres:", "postgresql:"]);
 const DEFAULT_CONNECT_MS = 10_000;
 
-/** Whether a text is the address of a database of this kind, perhaps with mistakes in it. */
+/** Whether a text begins like a PostgreSQL address; it may still be invalid. */
 export function isPostgresUrl(text: string): boolean {
   return /^postgres(ql)?:/i.test(text);
 }
 
-/** `from`: where the text stood, for messages. They never show the text: a mistake may be right in its password. */
+/** `from`: the option or variable, for messages. They never show the text itself, because it may hold a password. */
 export function databaseAddress(
   text: string,
   from: string,
@@ -29,7 +29,7 @@ export function databaseAddress(
   const url = text.trim();
   if (!URL.canParse(url) || !hasWholeEscapes(url)) throw invalid(from);
   const { protocol, username, host, pathname, search, hash, searchParams } = new URL(url);
-  // An "@" behind the host: a "/", "?" or "#" in the password ended that before its time.
+  // An "@" after the host means that a "/", "?" or "#" in the password ended the host too early.
   if (!PROTOCOLS.has(protocol) || `${pathname}${search}${hash}`.includes("@")) throw invalid(from);
   const user = username === "" ? "" : `${username}@`;
   const shown = `${protocol}//${user}${host}${pathname}`;
@@ -42,7 +42,7 @@ export function databaseAddress(
   };
 }
 
-/** A "%" that stands for itself would be taken for something else, or fail the driver. */
+/** A "%" that is not part of an escape would be misread, or make the driver throw. */
 function hasWholeEscapes(url: string): boolean {
   try {
     decodeURIComponent(url);
@@ -55,6 +55,6 @@ function hasWholeEscapes(url: string): boolean {
 function invalid(from: string): CliError {
   return usageError(
     `Invalid ${from}: expected postgres://user:password@host:5432/database, ` +
-      "with special characters percent-encoded, most of all those of the password",
+      "with special characters percent-encoded, above all in the password",
   );
 }

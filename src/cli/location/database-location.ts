@@ -1,6 +1,6 @@
 /**
- * A database that any number of schedulers share, each a node. Loaded by who uses one: the package `pg` is optional.
- * Whoever only looks makes nothing there, and is told so where there is nothing yet.
+ * A PostgreSQL database that any number of schedulers share, each a node. Imported on demand, because the package `pg`
+ * is optional. Connecting creates nothing: a missing schema is an error.
  */
 import { type Clock, systemClock } from "../../clock.js";
 import type { Logger } from "../../logger.js";
@@ -26,26 +26,26 @@ import type { DatabaseAddress } from "./database-address.js";
 import { leaseNowOf } from "./lease-now.js";
 import type {
   FleetStates,
-  Guest,
-  Home,
-  Place,
+  StateConnection,
+  OpenState,
+  StateLocation,
   ScheduleSet,
-  SeenScheduler,
-  Settler,
-  Visitor,
+  SchedulerProcess,
+  OpenOptions,
+  ConnectOptions,
 } from "./state-location.js";
 
-/** A connection that was made, and what the database said of itself. */
-export interface Reached extends AsyncDisposable {
+/** A pool that has connected, with the schema's version and the database's time. */
+export interface DatabaseSession extends AsyncDisposable {
   readonly pool: CommandPool;
   readonly database: Database;
-  /** 0 where there is no schema. */
+  /** 0 without a schema. */
   readonly version: number;
-  /** Its time when it was reached. */
+  /** The database's time when the pool connected. */
   readonly now: Date;
 }
 
-export class DatabasePlace implements Place {
+export class DatabaseLocation implements StateLocation {
   readonly #address: DatabaseAddress;
 
   constructor(address: DatabaseAddress) {
@@ -56,33 +56,33 @@ export class DatabasePlace implements Place {
     return this.#address.name;
   }
 
-  async visit({ clock, logger }: Visitor): Promise<DatabaseGuest> {
-    const reached = await this.reach(logger);
-    if (reached.version === SCHEMA_VERSION) return new DatabaseGuest(reached, clock, logger);
-    await reached[Symbol.asyncDispose]();
-    throw this.#notReady(reached.version);
+  async connect({ clock, logger }: ConnectOptions): Promise<DatabaseConnection> {
+    const session = await this.openSession(logger);
+    if (session.version === SCHEMA_VERSION) return new DatabaseConnection(session, clock, logger);
+    await session[Symbol.asyncDispose]();
+    throw this.#notReady(session.version);
   }
 
-  async settle({ clock, logger, nodeName, isByHand = false }: Settler): Promise<Home> {
-    const reached = await this.reach(logger);
-    const Store = isByHand ? ByHandStore : PostgresStore;
-    const { schemaName } = reached.database;
+  async open({ clock, logger, nodeName, isManualOnly = false }: OpenOptions): Promise<OpenState> {
+    const session = await this.openSession(logger);
+    const Store = isManualOnly ? ManualOnlyStore : PostgresStore;
+    const { schemaName } = session.database;
     const store = new Store({
-      pool: reached.pool,
+      pool: session.pool,
       schema: schemaName,
       nodeName,
       logger,
       ...givenClock(clock),
     });
-    return new DatabaseHome(store, reached, clock);
+    return new OpenDatabase(store, session, clock);
   }
 
-  examine(clock: Clock): Promise<readonly Finding[]> {
+  check(clock: Clock): Promise<readonly Finding[]> {
     return checkDatabase(this, clock);
   }
 
-  /** Rejects with what keeps it from being reached, or when it was made by a newer Rota. */
-  async reach(logger: Logger): Promise<Reached> {
+  /** Rejects with the reason when the database cannot be reached, or when a newer Rota made its schema. */
+  async openSession(logger: Logger): Promise<DatabaseSession> {
     const { schema } = this.#address;
     const pool = commandPool(this.#address);
     try {
@@ -96,9 +96,9 @@ export class DatabasePlace implements Place {
     }
   }
 
-  /** Makes the schema, or brings it up to date. */
+  /** Creates the schema, or brings it up to date. */
   async migrate(): Promise<Migrated> {
-    // A large table takes as long as it takes.
+    // No timeout: a migration of a large table may take long.
     const pool = commandPool(this.#address, { query_timeout: 0 });
     try {
       return await migrate(pool, this.#address.schema);
@@ -112,7 +112,7 @@ export class DatabasePlace implements Place {
   #notReady(version: number): CliError {
     if (version === 0)
       return notFoundError(
-        `There is no state in ${this.name} yet: \`rota migrate\` makes its tables, and so does the first \`rota run\``,
+        `There is no state in ${this.name} yet: \`rota migrate\` creates its tables, and so does the first \`rota run\``,
       );
     return refusedError(
       `The state in ${this.name} has version ${version}, and this version of Rota needs ${SCHEMA_VERSION}: ` +
@@ -121,13 +121,13 @@ export class DatabasePlace implements Place {
   }
 }
 
-export class DatabaseHome implements Home {
+export class OpenDatabase implements OpenState {
   readonly store: PostgresStore;
   readonly clock: Clock;
   readonly #pool: CommandPool;
   protected readonly database: Database;
 
-  constructor(store: PostgresStore, { pool, database, now }: Reached, clock: Clock) {
+  constructor(store: PostgresStore, { pool, database, now }: DatabaseSession, clock: Clock) {
     this.store = store;
     this.clock = clock === systemClock ? clockThatShows(now) : clock;
     this.#pool = pool;
@@ -144,14 +144,13 @@ export class DatabaseHome implements Home {
   }
 }
 
-/** One who can see the nodes as well. */
-export class DatabaseGuest extends DatabaseHome implements Guest {
+export class DatabaseConnection extends OpenDatabase implements StateConnection {
   readonly #leaseNow: () => string | null;
 
-  constructor(reached: Reached, clock: Clock, logger: Logger) {
-    const { pool, database } = reached;
+  constructor(session: DatabaseSession, clock: Clock, logger: Logger) {
+    const { pool, database } = session;
     const store = new PostgresStore({ pool, schema: database.schemaName, logger, ...givenClock(clock) });
-    super(store, reached, clock);
+    super(store, session, clock);
     this.#leaseNow = () => leaseNowOf(clock);
   }
 
@@ -159,7 +158,7 @@ export class DatabaseGuest extends DatabaseHome implements Guest {
     return listNodes(this.database, { key, leaseNow: this.#leaseNow() });
   }
 
-  async schedulers(key?: ScheduleKey): Promise<readonly SeenScheduler[]> {
+  async schedulers(key?: ScheduleKey): Promise<readonly SchedulerProcess[]> {
     return (await this.nodes(key)).map(({ name, host, pid, startedAt, seenAt, isLate }) => ({
       name,
       host,
@@ -181,25 +180,25 @@ export class DatabaseGuest extends DatabaseHome implements Guest {
     return readBytes(this.database, jobId);
   }
 
-  /** A node that lives ends what another has left. */
+  /** A live node ends the jobs of dead nodes, so a job is abandoned only while no node lives. */
   async isAbandoned(): Promise<boolean> {
     return (await this.schedulers()).every(({ isAlive }) => !isAlive);
   }
 }
 
-/** Claims whose lease has ended are still cleared away: one of them may keep it from what it is told to claim. */
-class ByHandStore extends PostgresStore {
+/** Claims no due slots. `claimDue` still clears expired claims, because one may block the slot to be triggered. */
+class ManualOnlyStore extends PostgresStore {
   override async claimDue(): Promise<DueSlots> {
     return { ...(await super.claimDue(0)), nextDueAt: undefined };
   }
 }
 
-/** The machine's clock is not the one to go by there; any other was given to be gone by. */
+/** The database's clock replaces the system clock; a clock that a test passed in stays. */
 function givenClock(clock: Clock): { readonly clock?: Clock } {
   return clock === systemClock ? {} : { clock };
 }
 
-/** Goes on from there, however wrong this machine's own clock is. */
+/** Counts on from the database's time with this machine's monotonic clock, so a wrong wall clock has no effect. */
 function clockThatShows(now: Date): Clock {
   const leadMs = now.getTime() - systemClock.monotonic();
   return { ...systemClock, now: () => new Date(Math.floor(systemClock.monotonic() + leadMs)) };

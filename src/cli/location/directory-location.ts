@@ -1,4 +1,4 @@
-/** A state directory on this machine: one scheduler owns it, and guests read its files. */
+/** A state directory on this machine: one scheduler owns it, and other processes read its files. */
 import type { Clock } from "../../clock.js";
 import type { Logger } from "../../logger.js";
 import { readOwner } from "../../state/file/lock/state-owner.js";
@@ -12,19 +12,19 @@ import { checkStateDirectory } from "../doctor/state-directory.js";
 import { shownPath } from "../format/shown-path.js";
 import type {
   FleetStates,
-  Guest,
-  Home,
-  Place,
+  StateConnection,
+  OpenState,
+  StateLocation,
   ScheduleSet,
-  SeenScheduler,
-  Settler,
-  Visitor,
+  SchedulerProcess,
+  OpenOptions,
+  ConnectOptions,
 } from "./state-location.js";
 
-export class DirectoryPlace implements Place {
+export class DirectoryLocation implements StateLocation {
   readonly #stateDir: string;
 
-  /** An absolute path. It need not be there. */
+  /** An absolute path, which need not exist yet. */
   constructor(stateDir: string) {
     this.#stateDir = stateDir;
   }
@@ -33,22 +33,22 @@ export class DirectoryPlace implements Place {
     return shownPath(this.#stateDir);
   }
 
-  visit({ clock, logger }: Visitor): Promise<Guest> {
-    return Promise.resolve(new DirectoryGuest(this.#stateDir, clock, logger));
+  connect({ clock, logger }: ConnectOptions): Promise<StateConnection> {
+    return Promise.resolve(new DirectoryConnection(this.#stateDir, clock, logger));
   }
 
-  settle({ clock, logger, isByHand = false }: Settler): Promise<Home> {
-    const Store = isByHand ? ByHandStore : FileStore;
-    return Promise.resolve(new DirectoryHome(new Store({ stateDir: this.#stateDir, logger }), clock));
+  open({ clock, logger, isManualOnly = false }: OpenOptions): Promise<OpenState> {
+    const Store = isManualOnly ? ManualOnlyStore : FileStore;
+    return Promise.resolve(new OpenDirectory(new Store({ stateDir: this.#stateDir, logger }), clock));
   }
 
-  async examine(clock: Clock): Promise<readonly Finding[]> {
+  async check(clock: Clock): Promise<readonly Finding[]> {
     const { findings, isUsable } = await checkStateDirectory(this.#stateDir);
     return isUsable ? [...findings, ...(await checkStateContent(this.#stateDir, clock.now()))] : findings;
   }
 }
 
-class DirectoryHome implements Home {
+class OpenDirectory implements OpenState {
   readonly store: FileStore;
   readonly clock: Clock;
 
@@ -69,7 +69,7 @@ class DirectoryHome implements Home {
   }
 }
 
-class DirectoryGuest extends DirectoryHome implements Guest {
+class DirectoryConnection extends OpenDirectory implements StateConnection {
   readonly #stateDir: string;
   readonly #files: JobFiles;
 
@@ -79,8 +79,8 @@ class DirectoryGuest extends DirectoryHome implements Guest {
     this.#files = new JobFiles(stateDir, logger);
   }
 
-  /** Whoever owns it may run all that is in it. */
-  async schedulers(): Promise<readonly SeenScheduler[]> {
+  /** The owner of the directory may run every schedule in it. */
+  async schedulers(): Promise<readonly SchedulerProcess[]> {
     const owner = await readOwner(this.#stateDir, this.clock.now());
     return owner === undefined ? [] : [{ name: undefined, ...owner }];
   }
@@ -98,7 +98,7 @@ class DirectoryGuest extends DirectoryHome implements Guest {
   }
 }
 
-class ByHandStore extends FileStore {
+class ManualOnlyStore extends FileStore {
   override async claimDue(): Promise<DueSlots> {
     return { claims: [], skipped: [], nextDueAt: undefined };
   }

@@ -1,8 +1,8 @@
-/** What leases and signs of life in a database are counted by. */
+/** The time by which PostgreSQL judges leases and heartbeats. */
 import { type Clock, systemClock } from "../../clock.js";
 import { isoText } from "../../iso-time.js";
 
-/** `null` for the database's own clock, which counts for whoever has this machine's. */
+/** `null` selects the database's own clock, which replaces the system clock; a clock of a test is sent as a time. */
 export function leaseNowOf(clock: Clock): string | null {
   return clock === systemClock ? null : isoText(new Date(clock.monotonic()));
 }

@@ -1,4 +1,4 @@
-/** Which configuration a command is about, and where the state is: a directory, or a database. */
+/** Finds the configuration and the state location of a call: a directory, or a database. */
 import { stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Config } from "../../config/config.js";
@@ -7,22 +7,22 @@ import type { Call } from "../command.js";
 import type { CliContext } from "../context.js";
 import { type CliError, notFoundError, usageError } from "../errors.js";
 import { CONFIG, DATABASE_URL, STATE_DIR } from "../global-options.js";
-import { namedAddress, openDatabase, tellStrangeVariable } from "./named-database.js";
-import { DirectoryPlace } from "./directory-location.js";
-import type { Place } from "./state-location.js";
+import { namedAddress, openDatabase, warnUnusedVariable } from "./named-database.js";
+import { DirectoryLocation } from "./directory-location.js";
+import type { StateLocation } from "./state-location.js";
 import { shownPath } from "../format/shown-path.js";
 
 export const CONFIG_NAME = "rota.yaml";
-/** Where a scheduler keeps its state that was told nothing. */
+/** A scheduler's state directory without any setting. */
 const DEFAULT_STATE_DIRECTORY = ".rota";
 
-export interface Located {
-  readonly place: Place;
-  /** `undefined` where there is only a state. */
+export interface LocatedFleet {
+  readonly location: StateLocation;
+  /** `undefined` when only a state exists. */
   readonly config: Config | undefined;
 }
 
-/** The file that `--config` names, else the nearest rota.yaml; `undefined` where there is none. */
+/** The file that `--config` names, else the nearest rota.yaml; `undefined` without one. */
 export async function findConfig({ context, option }: Call): Promise<string | undefined> {
   const named = option(CONFIG);
   if (named !== undefined) return resolve(context.cwd, named);
@@ -33,48 +33,45 @@ export async function findConfig({ context, option }: Call): Promise<string | un
   }
 }
 
-/** Rejects with ConfigError when the configuration is wrong, and with a CliError when there is nothing at all. */
-export async function locate(call: Call): Promise<Located> {
+/** Rejects with ConfigError for an invalid configuration, and with a CliError when neither configuration nor state exists. */
+export async function locate(call: Call): Promise<LocatedFleet> {
   const { context } = call;
-  const named = await namedPlace(call);
+  const named = await namedLocation(call);
   const file = await findConfig(call);
   if (file !== undefined) {
     const config = await readConfig(file, context);
-    return { config, place: named ?? unnamedPlace(call, config.stateDir) };
+    return { config, location: named ?? defaultLocation(call, config.stateDir) };
   }
   if (named !== undefined) {
     await requireDirectory(call);
-    return { config: undefined, place: named };
+    return { config: undefined, location: named };
   }
   const usual = join(context.cwd, DEFAULT_STATE_DIRECTORY);
-  if (await isThere(usual, "directory")) return { config: undefined, place: unnamedPlace(call, usual) };
-  throw noConfigError(
-    context.cwd,
-    ` or where the state is with --${STATE_DIR.name} or --${DATABASE_URL.name}`,
-  );
+  if (await isThere(usual, "directory")) return { config: undefined, location: defaultLocation(call, usual) };
+  throw noConfigError(context.cwd, `, or name the state with --${STATE_DIR.name} or --${DATABASE_URL.name}`);
 }
 
-/** Where the state is, for commands that need nothing else: a wrong configuration keeps nobody from what has happened. */
-export async function locateState(call: Call): Promise<Place> {
-  const named = await namedPlace(call);
-  if (named === undefined) return (await locate(call)).place;
+/** The state's location alone. A named location works even when the configuration is invalid. */
+export async function locateState(call: Call): Promise<StateLocation> {
+  const named = await namedLocation(call);
+  if (named === undefined) return (await locate(call)).location;
   await requireDirectory(call);
   return named;
 }
 
-/** What the call or its environment names; where neither does, the configuration says where the state is. */
-export async function namedPlace(call: Call): Promise<Place | undefined> {
+/** The location that options or the environment name; `undefined` leaves it to the configuration. */
+export async function namedLocation(call: Call): Promise<StateLocation | undefined> {
   const address = namedAddress(call);
   if (address !== undefined) return openDatabase(address);
   const directory = namedDirectory(call);
-  return directory === undefined ? undefined : new DirectoryPlace(directory);
+  return directory === undefined ? undefined : new DirectoryLocation(directory);
 }
 
-/** The directory where the state is when nobody named a place. */
-export function unnamedPlace(call: Call, stateDir: string): Place {
-  const place = new DirectoryPlace(stateDir);
-  tellStrangeVariable(call, place.name);
-  return place;
+/** The directory to use when neither options nor the environment name a location. */
+export function defaultLocation(call: Call, stateDir: string): StateLocation {
+  const location = new DirectoryLocation(stateDir);
+  warnUnusedVariable(call, location.name);
+  return location;
 }
 
 function namedDirectory({ context, option }: Call): string | undefined {
@@ -82,7 +79,7 @@ function namedDirectory({ context, option }: Call): string | undefined {
   return named === undefined ? undefined : resolve(context.cwd, named);
 }
 
-/** The configuration, where there is one without problems. */
+/** The configuration; `undefined` when it is invalid or only a state exists. */
 export async function configOf(call: Call): Promise<Config | undefined> {
   try {
     return (await locate(call)).config;
@@ -92,7 +89,7 @@ export async function configOf(call: Call): Promise<Config | undefined> {
   }
 }
 
-/** A directory that is named has to be there. */
+/** Rejects with NOT_FOUND when --state-dir names a directory that does not exist. */
 async function requireDirectory(call: Call): Promise<void> {
   const stateDir = namedDirectory(call);
   if (stateDir === undefined || (await isThere(stateDir, "directory"))) return;
@@ -100,16 +97,16 @@ async function requireDirectory(call: Call): Promise<void> {
 }
 
 export async function readConfig(file: string, { env }: CliContext): Promise<Config> {
-  // Takes a third of a second to load, which who asks for help or completion need not wait for.
+  // Imported on demand: loading takes a third of a second, which help and completion do not need.
   const { loadConfig } = await import("../../config/load-config.js");
   return loadConfig(shownPath(file), { env });
 }
 
-/** For commands that need one; `more`: what else would help. */
+/** For commands that need a configuration; `more`: a further remedy. */
 export function noConfigError(directory: string, more = ""): CliError {
   return usageError(
-    `There is no ${CONFIG_NAME} in ${directory} or above it: make one with \`rota init\`, ` +
-      `or say where it is with --${CONFIG.name}${more}`,
+    `There is no ${CONFIG_NAME} in ${directory} or above it: create one with \`rota init\`, ` +
+      `or name one with --${CONFIG.name}${more}`,
   );
 }
 

@@ -1,22 +1,22 @@
-/** Which database a call names, by an option or by its environment; the option wins, and a state directory too. */
+/** Which database a call names: --database-url first, then DATABASE_URL unless --state-dir is given. */
 import type { Call } from "../command.js";
 import { type CliError, refusedError, usageError } from "../errors.js";
 import { DATABASE_SCHEMA, DATABASE_URL, STATE_DIR } from "../global-options.js";
 import { type DatabaseAddress, databaseAddress, isPostgresUrl } from "./database-address.js";
-import type { DatabasePlace } from "./database-location.js";
+import type { DatabaseLocation } from "./database-location.js";
 
 const VARIABLE = "DATABASE_URL";
-const IS_STRANGE = `${VARIABLE} is set, and is no PostgreSQL address`;
-/** Calls that were told already what their environment says. */
-const told = new WeakSet<Call>();
+const FOREIGN_VARIABLE = `${VARIABLE} is set, but is not a PostgreSQL address`;
+/** Calls that have printed how they read the variable. */
+const noted = new WeakSet<Call>();
 
-/** `undefined` where there is none. What the environment says is said once more: it may have been meant for another. */
+/** `undefined` without a database. Prints when the address comes from the environment, where it may serve another program. */
 export function namedAddress(call: Call): DatabaseAddress | undefined {
   const { option } = call;
   const [url, schema, stateDir] = [option(DATABASE_URL), option(DATABASE_SCHEMA), option(STATE_DIR)];
   if (url !== undefined && stateDir !== undefined)
     throw usageError(
-      `The state is in one place: give --${DATABASE_URL.name} or --${STATE_DIR.name}, not both`,
+      `The state has one location: give --${DATABASE_URL.name} or --${STATE_DIR.name}, not both`,
     );
   if (url !== undefined) return databaseAddress(url, `--${DATABASE_URL.name}`, schema);
   const variable = variableOf(call);
@@ -25,53 +25,53 @@ export function namedAddress(call: Call): DatabaseAddress | undefined {
     throw needsDatabase(call, `--${DATABASE_SCHEMA.name}`);
   }
   const address = databaseAddress(variable, VARIABLE, schema);
-  tell(call, `Using ${address.name}, from ${VARIABLE}. --${STATE_DIR.name} uses a directory instead.`);
+  note(call, `Using ${address.name}, from ${VARIABLE}. --${STATE_DIR.name} selects a directory instead.`);
   return address;
 }
 
-/** The database that a call must name. */
+/** The database of a command that works on databases only. */
 export function requiredAddress(call: Call): DatabaseAddress {
   const address = namedAddress(call);
   if (address !== undefined) return address;
-  const ask = `say which with --${DATABASE_URL.name}`;
+  const remedy = `name one with --${DATABASE_URL.name}`;
   throw usageError(
-    hasStrangeVariable(call)
-      ? `This is about a database: ${ask}. ${IS_STRANGE}`
-      : `This is about a database: ${ask} or ${VARIABLE}`,
+    hasForeignVariable(call)
+      ? `This command needs a database: ${remedy}. ${FOREIGN_VARIABLE}`
+      : `This command needs a database: ${remedy} or ${VARIABLE}`,
   );
 }
 
-/** The error for an option that means nothing without a database. */
+/** The error for an option that only works with a database. */
 export function needsDatabase(call: Call, option: string): CliError {
-  const why = hasStrangeVariable(call) ? `. ${IS_STRANGE}` : "";
-  return usageError(`${option} goes with a database: give --${DATABASE_URL.name} too${why}`);
+  const why = hasForeignVariable(call) ? `. ${FOREIGN_VARIABLE}` : "";
+  return usageError(`${option} needs a database: give --${DATABASE_URL.name} too${why}`);
 }
 
-/** Says that a directory is used all the same: other databases than ours have addresses there too, and so have mistakes. */
-export function tellStrangeVariable(call: Call, directory: string): void {
-  if (hasStrangeVariable(call)) tell(call, `Using ${directory}: ${IS_STRANGE}.`);
+/** Prints that a directory is used although DATABASE_URL is set: it may address another kind of database, or have a typo. */
+export function warnUnusedVariable(call: Call, directory: string): void {
+  if (hasForeignVariable(call)) note(call, `Using ${directory}: ${FOREIGN_VARIABLE}.`);
 }
 
-function hasStrangeVariable(call: Call): boolean {
+function hasForeignVariable(call: Call): boolean {
   const variable = variableOf(call);
   return variable !== "" && !isPostgresUrl(variable);
 }
 
-/** What the environment says, where it is asked. */
+/** The trimmed variable; empty when --state-dir overrides it. */
 function variableOf({ context, option }: Call): string {
   return option(STATE_DIR) === undefined ? (context.env[VARIABLE] ?? "").trim() : "";
 }
 
-/** Once in a call. */
-function tell(call: Call, words: string): void {
-  if (!told.has(call)) call.output.talk(call.output.paintTalk("dim", words));
-  told.add(call);
+/** Prints at most one message for each call. */
+function note(call: Call, message: string): void {
+  if (!noted.has(call)) call.output.message(call.output.paintMessage("dim", message));
+  noted.add(call);
 }
 
-/** Rejects where the driver is missing. */
-export async function openDatabase(address: DatabaseAddress): Promise<DatabasePlace> {
+/** Rejects when the package `pg` is not installed. */
+export async function openDatabase(address: DatabaseAddress): Promise<DatabaseLocation> {
   try {
-    const { DatabasePlace: Opened } = await import("./database-location.js");
+    const { DatabaseLocation: Opened } = await import("./database-location.js");
     return new Opened(address);
   } catch (error) {
     if (!isMissingDriver(error)) throw error;

@@ -1,6 +1,6 @@
 /**
- * Where the state of a fleet is kept: a directory, or a database that several machines share. Commands know a place by
- * its name, and what they do there is the same for both.
+ * Where the state of a fleet is kept: a directory, or a database that several machines share. Commands use both through
+ * this interface.
  */
 import type { Clock } from "../../clock.js";
 import type { Logger } from "../../logger.js";
@@ -8,49 +8,49 @@ import type { ScheduleState } from "../../state/schedule-state.js";
 import type { ScheduleKey, StateStore } from "../../state/store.js";
 import type { Finding } from "../doctor/finding.js";
 
-export interface Place {
-  /** As people are told of it: a path, or an address without its password. */
+export interface StateLocation {
+  /** For messages: a path, or an address without its password. */
   readonly name: string;
-  /** To look and to change things beside the schedulers that run: a guest claims nothing and makes nothing. */
-  visit(visitor: Visitor): Promise<Guest>;
-  /** For a scheduler in this process. */
-  settle(settler: Settler): Promise<Home>;
-  /** What there is to say of it, and of what is in it. Looks, and changes nothing. */
-  examine(clock: Clock): Promise<readonly Finding[]>;
+  /** Opens the state for a scheduler in this process. */
+  open(options: OpenOptions): Promise<OpenState>;
+  /** Connects beside the running schedulers, to read state and change schedules. Claims nothing and creates nothing. */
+  connect(options: ConnectOptions): Promise<StateConnection>;
+  /** What `rota doctor` reports about the location and its content. Reads only. */
+  check(clock: Clock): Promise<readonly Finding[]>;
 }
 
-/** Who comes, and where trouble is told. */
-export interface Visitor {
+export interface ConnectOptions {
   readonly clock: Clock;
+  /** Receives problems of the state. */
   readonly logger: Logger;
 }
 
-export interface Settler extends Visitor {
-  /** What others see this scheduler as, where there can be others. */
+export interface OpenOptions extends ConnectOptions {
+  /** The node's name in a database; a directory ignores it. */
   readonly nodeName?: string | undefined;
-  /** Whether it claims nothing but what it is told to, whatever is due. */
-  readonly isByHand?: boolean | undefined;
+  /** Claim only manually triggered schedules, even when other slots are due. */
+  readonly isManualOnly?: boolean | undefined;
 }
 
-/** By agent, and then by schedule. */
+/** By agent, then by schedule. */
 export type FleetStates = ReadonlyMap<string, ReadonlyMap<string, ScheduleState>>;
 
-export interface Home extends AsyncDisposable {
+export interface OpenState extends AsyncDisposable {
   readonly store: StateStore;
-  /** The time there, by which everything in it is due. */
+  /** The clock that decides what is due: the database's, or this machine's for a directory. */
   readonly clock: Clock;
-  /** The states that there are, of these agents or of all. Costs the same however many they are. */
+  /** The states of these agents, or of all, in one read. */
   states(agents?: readonly string[]): Promise<FleetStates>;
 }
 
-export interface Guest extends Home {
-  /** Those that run, or did until lately; with a key, only those that may run that schedule. */
-  schedulers(key?: ScheduleKey): Promise<readonly SeenScheduler[]>;
-  /** What is due and will not run, because none of those that live knows it. Asked once for all. */
+export interface StateConnection extends OpenState {
+  /** Schedulers that run or ran recently; with a key, only schedulers that may run that schedule. */
+  schedulers(key?: ScheduleKey): Promise<readonly SchedulerProcess[]>;
+  /** Due schedules that no live scheduler knows. One read covers the whole fleet. */
   orphans(): Promise<ScheduleSet>;
-  /** A job's output, as bytes: one that is being written may end within a character. */
+  /** A job's output in bytes; while the job writes, the last character may be incomplete. */
   output(jobId: string): Promise<Buffer | undefined>;
-  /** Whether nobody will ever end a job whose record is open. */
+  /** Whether a job's record says `running` although no process will end it. */
   isAbandoned(jobId: string): Promise<boolean>;
 }
 
@@ -58,14 +58,14 @@ export interface ScheduleSet {
   has(key: ScheduleKey): boolean;
 }
 
-/** A scheduler as it is seen from outside. */
-export interface SeenScheduler {
-  /** `undefined` where there can be only one. */
+/** A scheduler as other processes see it. */
+export interface SchedulerProcess {
+  /** `undefined` for a directory, which has one scheduler. */
   readonly name: string | undefined;
   readonly pid: number;
   readonly host: string;
   readonly since: Date | undefined;
-  /** Its last sign of life. */
+  /** Its last heartbeat. */
   readonly seenAt: Date;
   readonly isAlive: boolean;
 }

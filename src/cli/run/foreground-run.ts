@@ -1,6 +1,6 @@
 /**
- * A fleet that runs until it is told to stop. The first signal lets running jobs end, a second one leaves at once, and
- * SIGHUP or a changed file makes it read its configuration again.
+ * A run in the foreground: from start to exit code. The first SIGINT or SIGTERM waits for running jobs, the second exits
+ * immediately; SIGHUP or a changed file reloads the configuration.
  */
 import type { Clock } from "../../clock.js";
 import { configChanges } from "../../config/watch/config-changes.js";
@@ -12,67 +12,67 @@ import { SchedulerShutdownError } from "../../scheduler/errors.js";
 import type { Scheduler } from "../../scheduler/scheduler.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import type { JobStatus } from "../../state/job-log/job-log.js";
-import { changesInWords } from "../format/config-changes.js";
-import type { FleetModel } from "./run-model.js";
-import type { FleetReader } from "./schedule-reader.js";
+import { formatChanges } from "../format/config-changes.js";
+import type { RunModel } from "./run-model.js";
+import type { ScheduleReader } from "./schedule-reader.js";
 import { type RunHost, type RunSignal, STOP_SIGNALS, type StopSignal } from "./host.js";
-import { listen, type News } from "./notice.js";
+import { listen, type Notice } from "./notice.js";
 import type { Reporter } from "./reporter.js";
 import {
-  leavingWords,
-  runningWords,
-  stoppedWords,
-  stoppingWords,
-  tooSlowWords,
+  forcedExitMessage,
+  runningMessage,
+  stoppedMessage,
+  stoppingMessage,
+  stopTimeoutMessage,
 } from "../format/run-messages.js";
-import { chosen, type RunSettings } from "./run-options.js";
+import { selectAgents, type RunSettings } from "./run-options.js";
 
-export interface RunParts {
+export interface RunDependencies {
   readonly clock: Clock;
   readonly host: RunHost;
-  /** Fires when nobody reads the output any more. */
+  /** Aborts when the reader of the output is gone. */
   readonly signal: AbortSignal;
   readonly settings: RunSettings;
-  /** The configuration's path as it is shown. */
+  /** The configuration's path, for messages. */
   readonly file: string;
   readonly watch: ConfigWatch;
   readonly scheduler: Scheduler;
-  /** Whether others may run on the same state. */
+  /** Whether other schedulers may use the same state. */
   readonly isShared: boolean;
-  readonly model: FleetModel;
-  readonly reader: FleetReader;
+  readonly model: RunModel;
+  readonly reader: ScheduleReader;
   readonly reporter: Reporter;
 }
 
-/** How jobs end that were told to. */
-const TOLD_TO_END: ReadonlySet<JobStatus> = new Set(["cancelled", "interrupted"]);
+/** The statuses of jobs that a stop has cancelled. */
+const CANCELLED: ReadonlySet<JobStatus> = new Set(["cancelled", "interrupted"]);
 
-export class FleetRun {
-  readonly #parts: RunParts;
+export class ForegroundRun {
+  readonly #parts: RunDependencies;
   #config: Config;
   #isStopping = false;
-  /** Whether a job has ended since then that was told to. */
-  #wasToldToEnd = false;
-  /** How often something was heard of the configuration. */
+  /** Whether the stop has cancelled a job. */
+  #hasCancelled = false;
+  /** Counts configurations that were read, valid or not. */
   #readings = 0;
   #end: (exitCode: Promise<ExitCode>) => void = () => {};
   readonly #ended = new Promise<ExitCode>((resolve) => {
     this.#end = resolve;
   });
 
-  /** `config`: what of the configuration is run. */
-  constructor(parts: RunParts, config: Config) {
+  /** `config`: the configuration with only the selected agents. */
+  constructor(parts: RunDependencies, config: Config) {
     this.#parts = parts;
     this.#config = config;
   }
 
-  /** Resolves when everything has ended and is recorded. Rejects when it could not be started. */
+  /** Resolves when all jobs have ended and are recorded. Rejects when the scheduler cannot start. */
   async run(): Promise<ExitCode> {
     const { host, reporter, scheduler, signal } = this.#parts;
     const stopListening = host.onSignal((heard) => this.#hear(heard));
     const hangUp = (): void => this.#stop("its output was closed");
     signal.addEventListener("abort", hangUp, { once: true });
-    listen(scheduler, (news) => this.#note(news));
+    listen(scheduler, (notice) => this.#note(notice));
     try {
       await this.#start();
       return await this.#ended;
@@ -83,27 +83,30 @@ export class FleetRun {
     }
   }
 
-  /** A configuration that was read again. */
+  /** Applies a configuration that was read again. */
   useConfig(config: Config): void {
     const { file, reader, reporter, scheduler, settings } = this.#parts;
     this.#readings++;
     if (this.#isStopping) return;
-    const next = chosen(config, settings.agents);
+    const next = selectAgents(config, settings.agents);
     const changes = configChanges(this.#config, next);
     if (changes === undefined) return;
     scheduler.setAgents(next.agents);
     reader.use(next);
     this.#config = next;
     this.#note({ event: "config:reloaded", details: changes });
-    reporter.say(`Reloaded ${file}: ${changesInWords(changes)}.`, "news");
+    reporter.message(`Reloaded ${file}: ${formatChanges(changes)}.`, "info");
   }
 
-  /** One that was read again and is bad. */
+  /** Reports a configuration that was read again and is invalid. */
   refuseConfig(error: ConfigError): void {
     this.#readings++;
     if (this.#isStopping) return;
     this.#note({ event: "config:refused", details: { error } });
-    this.#parts.reporter.say(`Not reloaded, the configuration before goes on. ${error.message}`, "trouble");
+    this.#parts.reporter.message(
+      `Not reloaded, the previous configuration stays in use. ${error.message}`,
+      "warning",
+    );
   }
 
   async #start(): Promise<void> {
@@ -114,17 +117,17 @@ export class FleetRun {
       if (this.#isStopping) return;
       throw error;
     }
-    reporter.say(runningWords(this.#config, file, model.place), "news");
+    reporter.message(runningMessage(this.#config, file, model.location), "info");
   }
 
-  #note(news: News): void {
+  #note(notice: Notice): void {
     const { model, reporter } = this.#parts;
-    model.note(news);
-    reporter.tell(news);
-    if (news.event === "job:finished" && this.#isStopping && TOLD_TO_END.has(news.details.job.status))
-      this.#wasToldToEnd = true;
-    // Another scheduler has taken over, and this one has given up.
-    if (news.event === "scheduler:stopped" && !this.#isStopping) this.#windUp(this.#allEnded(EXIT.failure));
+    model.apply(notice);
+    reporter.report(notice);
+    if (notice.event === "job:finished" && this.#isStopping && CANCELLED.has(notice.details.job.status))
+      this.#hasCancelled = true;
+    // A scheduler that stops without a request has lost the state to another scheduler.
+    if (notice.event === "scheduler:stopped" && !this.#isStopping) this.#windUp(this.#allEnded(EXIT.failure));
   }
 
   #hear(signal: RunSignal): void {
@@ -139,9 +142,9 @@ export class FleetRun {
     const before = this.#readings;
     try {
       await watch.reload();
-      if (this.#readings === before) reporter.say(`Read ${file} again: nothing has changed.`, "news");
+      if (this.#readings === before) reporter.message(`Reloaded ${file}: nothing changed.`, "info");
     } catch (error) {
-      reporter.say(`Could not read ${file} again: ${messageOf(error)}`, "trouble");
+      reporter.message(`Could not reload ${file}: ${messageOf(error)}`, "warning");
     }
   }
 
@@ -152,7 +155,10 @@ export class FleetRun {
     const jobs = Array.from(model.running.values(), ({ jobId }) => jobId);
     const timeoutMs = settings.stopTimeoutMs;
     this.#note({ event: "scheduler:stopping", details: { reason, timeoutMs, jobs } });
-    reporter.say(stoppingWords(model, scheduler.getState().unrecordedJobCount, reason, timeoutMs), "news");
+    reporter.message(
+      stoppingMessage(model, scheduler.getState().unrecordedJobCount, reason, timeoutMs),
+      "info",
+    );
     this.#windUp(this.#stopped(timeoutMs));
   }
 
@@ -160,31 +166,31 @@ export class FleetRun {
     this.#isStopping = true;
     this.#parts.watch.close();
     const { clock, model, reporter } = this.#parts;
-    const say = async (): Promise<ExitCode> => {
+    const reportEnd = async (): Promise<ExitCode> => {
       const exitCode = await ending;
-      reporter.say(stoppedWords(model, clock.monotonic()), "news");
+      reporter.message(stoppedMessage(model, clock.monotonic()), "info");
       return exitCode;
     };
-    this.#end(say());
+    this.#end(reportEnd());
   }
 
   async #stopped(timeout: number): Promise<ExitCode> {
     const { model, reporter, scheduler } = this.#parts;
     try {
       await scheduler.stop({ timeout });
-      const isClean = !this.#wasToldToEnd && scheduler.getState().unrecordedJobCount === 0;
+      const isClean = !this.#hasCancelled && scheduler.getState().unrecordedJobCount === 0;
       return isClean ? EXIT.ok : EXIT.failure;
     } catch (error) {
       if (!(error instanceof SchedulerShutdownError)) throw error;
     }
-    reporter.say(tooSlowWords(model, timeout), "trouble");
+    reporter.message(stopTimeoutMessage(model, timeout), "warning");
     return this.#allEnded(EXIT.failure);
   }
 
-  /** Jobs that were told to end still have results to be recorded. */
+  /** Waits until cancelled jobs have ended and are recorded. */
   async #allEnded(exitCode: ExitCode): Promise<ExitCode> {
     const { scheduler } = this.#parts;
-    // The first may be a stop under way, which does not wait for them.
+    // The first call may join a stop that is under way and does not wait for jobs.
     await scheduler.stop({ timeout: Infinity });
     await scheduler.stop({ timeout: Infinity });
     return exitCode;
@@ -193,7 +199,7 @@ export class FleetRun {
   #leave(signal: StopSignal): void {
     const { host, isShared, model, reporter, scheduler } = this.#parts;
     for (const { jobId } of model.running.values()) scheduler.cancel(jobId);
-    reporter.say(leavingWords(model, isShared), "trouble");
+    reporter.message(forcedExitMessage(model, isShared), "warning");
     void reporter.close();
     host.exit(128 + STOP_SIGNALS[signal]);
   }

@@ -1,14 +1,14 @@
 /**
- * What to write so that a terminal shows other lines than before, in the same place: only lines that differ, in one write
- * that it shows at once. What scrolls by is written above them. Pure.
+ * The control sequences that turn one frame on a terminal into the next: only changed lines, in one synchronized write,
+ * with scrolling lines printed above the frame. Pure.
  */
 import { stripVTControlCharacters } from "node:util";
 import { textWidth } from "../format/text-width.js";
 
 export interface Frame {
-  /** None as wide as the terminal. The cursor is at the end of the last. */
+  /** Each narrower than the terminal. The cursor rests at the end of the last line. */
   readonly lines: readonly string[];
-  /** Of the terminal when it was drawn. */
+  /** The terminal's width when the frame was drawn. */
   readonly columns: number;
 }
 
@@ -20,7 +20,7 @@ const END_AT_ONCE = `${CSI}?2026l`;
 const ERASE_LINE_END = `${CSI}K`;
 const ERASE_BELOW = `${CSI}J`;
 
-/** Nothing where nothing is different. `scrolled`: lines of any width, which stay. */
+/** Empty when the frames are equal. `scrolled`: lines of any width to print above the frame. */
 export function frameText(before: Frame, after: Frame, scrolled: readonly string[] = []): string {
   const isSame = before.columns === after.columns;
   if (scrolled.length > 0 || !isSame)
@@ -30,7 +30,7 @@ export function frameText(before: Frame, after: Frame, scrolled: readonly string
     line === before.lines[index] ? "" : `${line}${ERASE_LINE_END}`,
   );
   const rest = after.lines.length < before.lines.length ? ERASE_BELOW : "";
-  // The last line may be left as it was, and the cursor still has to be at its end.
+  // Rewrites an unchanged last line, so that the cursor ends up behind it.
   const end = changed.at(-1) === "" ? (after.lines.at(-1) ?? "") : "";
   return atOnce(`${toTop(before, after.columns)}${changed.join("\r\n")}${end}${rest}`);
 }
@@ -40,7 +40,7 @@ function anew({ lines }: Frame, scrolled: readonly string[]): string {
   return `${[...scrolled, ...lines].join("\r\n")}${end}`;
 }
 
-/** From the end of a frame to its beginning. A terminal that became narrower has wrapped its lines. */
+/** Moves from the end of a frame to its beginning, counting the lines that a narrower terminal has wrapped. */
 function toTop({ lines }: Frame, columns: number): string {
   const rows = lines.reduce((sum, line) => sum + rowsOf(line, columns), 0);
   return rows > 1 ? `\r${CSI}${rows - 1}A` : "\r";

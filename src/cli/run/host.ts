@@ -1,4 +1,4 @@
-/** The process around a fleet that runs in the foreground: its signals, its terminal's size, its end. A test has its own. */
+/** The process around a foreground run: signals, terminal size, exit. Tests pass their own. */
 
 export const STOP_SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const;
 
@@ -6,14 +6,14 @@ export type StopSignal = keyof typeof STOP_SIGNALS;
 export type RunSignal = StopSignal | "SIGHUP";
 
 export interface RunHost {
-  /** Each answers how to stop listening. */
+  /** Each `on` method returns a function that removes the listener. */
   onSignal(listener: (signal: RunSignal) => void): () => void;
   onResize(listener: () => void): () => void;
-  /** The last moment, however the process ends: nothing can be waited for any more. */
+  /** Called synchronously just before the process ends, for whatever reason. */
   onExit(listener: () => void): () => void;
-  /** Of the terminal. */
+  /** The terminal's height. */
   rows(): number;
-  /** Ends the process now, whatever is under way. */
+  /** Ends the process at once. */
   exit(code: number): void;
 }
 

@@ -1,37 +1,47 @@
-/** A run as it looks on a terminal: the view in place, and above it jobs that have ended and what there is to say. */
+/** The live view of a run: a table redrawn in place, with ended jobs and messages scrolling by above it. */
 import type { CliStream } from "../context.js";
 import { WakeableLoop } from "../../scheduler/loop/wakeable-loop.js";
 import type { FleetSchedule } from "../fleet/fleet.js";
 import { shortZonedTime } from "../format/when.js";
-import type { FleetModel } from "./run-model.js";
+import type { RunModel } from "./run-model.js";
 import type { RunHost } from "./host.js";
-import type { News } from "./notice.js";
-import { lineText, NewsLines, talkLines, type Reporter, type ReporterParts, type Tone } from "./reporter.js";
+import type { Notice } from "./notice.js";
+import {
+  lineText,
+  NoticeLines,
+  messageLines,
+  type Reporter,
+  type ReporterParts,
+  type MessageLevel,
+} from "./reporter.js";
 import { Screen } from "./screen.js";
 import { SPIN_MS, viewOf } from "./view.js";
 
-/** How often the view is looked over when nothing runs, for its countdowns and for what others have changed. */
+/** How often the view refreshes while no job runs, for countdowns and for changes by other processes. */
 const IDLE_MS = 1_000;
-/** A herd of many thousands takes long to read and to draw: so many times as long is left to what the process is for. */
-const RESPITE = 10;
+/**
+ * Reading and drawing thousands of schedules takes long. After each, the view waits this many times as long, so that
+ * jobs get the processor.
+ */
+const IDLE_FACTOR = 10;
 
 interface LiveParts extends ReporterParts {
   readonly host: RunHost;
   readonly stdout: CliStream;
-  /** Whether talk would be seen on the same terminal. */
-  readonly isTalkSeen: boolean;
-  readonly model: FleetModel;
-  /** The schedules as the store has them. */
+  /** Whether stderr is a terminal too: messages are then drawn above the view. */
+  readonly areMessagesOnTerminal: boolean;
+  readonly model: RunModel;
+  /** Reads the schedules from the store. */
   readonly readSchedules: () => Promise<readonly FleetSchedule[]>;
 }
 
 export class LiveView implements Reporter {
   readonly #parts: LiveParts;
   readonly #screen: Screen;
-  readonly #lines: NewsLines;
+  readonly #lines: NoticeLines;
   readonly #loop: WakeableLoop;
   readonly #stopListening: readonly (() => void)[];
-  /** From when on it may be drawn again, and the store be read again, on the monotonic clock. */
+  /** The earliest next draw and the earliest next read of the store, on the monotonic clock. */
   #drawFromMs = -Infinity;
   #readFromMs = -Infinity;
   #readMs = -Infinity;
@@ -41,30 +51,30 @@ export class LiveView implements Reporter {
   constructor(parts: LiveParts) {
     this.#parts = parts;
     this.#screen = new Screen(parts.stdout);
-    this.#lines = new NewsLines(parts);
+    this.#lines = new NoticeLines(parts);
     this.#loop = new WakeableLoop(parts.clock, () => this.#pass());
     this.#stopListening = [
       parts.host.onResize(() => this.#loop.wake()),
-      // However the process ends, its terminal has to be usable.
+      // Restores the terminal however the process ends.
       parts.host.onExit(() => this.#screen.close()),
     ];
   }
 
-  tell(news: News): void {
-    if (news.event === "scheduler:started") void this.#loop.run();
-    const line = this.#lines.lineOf(news);
-    // What starts, and what waits, the view shows; and a look for work that found none is no news.
-    if (news.event === "job:finished" && line?.isIdleRun === false)
+  report(notice: Notice): void {
+    if (notice.event === "scheduler:started") void this.#loop.run();
+    const line = this.#lines.lineOf(notice);
+    // The table shows started and waiting jobs; a job that found no work gets no line.
+    if (notice.event === "job:finished" && line?.isIdleRun === false)
       this.#print(lineText(line, shortZonedTime(this.#parts.clock.now()), this.#parts.output.paint));
     this.#isStale = true;
     this.#loop.wake();
   }
 
-  say(text: string, tone: Tone): void {
-    const { output, isTalkSeen } = this.#parts;
-    for (const line of talkLines(text, tone, output))
-      if (isTalkSeen) this.#print(line);
-      else output.talk(line);
+  message(text: string, level: MessageLevel): void {
+    const { output, areMessagesOnTerminal } = this.#parts;
+    for (const line of messageLines(text, level, output))
+      if (areMessagesOnTerminal) this.#print(line);
+      else output.message(line);
   }
 
   async close(): Promise<void> {
@@ -80,7 +90,7 @@ export class LiveView implements Reporter {
     this.#loop.wake();
   }
 
-  /** Answers when to look again. */
+  /** Returns the milliseconds until the next pass. */
   async #pass(): Promise<number> {
     const { clock, model } = this.#parts;
     const startMs = clock.monotonic();
@@ -90,17 +100,17 @@ export class LiveView implements Reporter {
       this.#isStale = false;
       this.#readMs = startMs;
       model.schedules = await this.#schedules();
-      this.#readFromMs = clock.monotonic() + RESPITE * (clock.monotonic() - startMs);
+      this.#readFromMs = clock.monotonic() + IDLE_FACTOR * (clock.monotonic() - startMs);
     }
     const drawMs = clock.monotonic();
     this.#draw();
     const endMs = clock.monotonic();
-    this.#drawFromMs = Math.max(drawMs + SPIN_MS, endMs + RESPITE * (endMs - drawMs));
-    // Its own seconds are what a person sees go by.
+    this.#drawFromMs = Math.max(drawMs + SPIN_MS, endMs + IDLE_FACTOR * (endMs - drawMs));
+    // In step with the "up" counter, whose seconds the reader sees change.
     return model.running.size > 0 ? SPIN_MS : IDLE_MS - ((endMs - model.startedMs) % IDLE_MS);
   }
 
-  /** What is not known any better is shown as it was: a state that cannot be read is the log's news. */
+  /** When the state cannot be read, the last known schedules stay on screen; the store logs the error. */
   async #schedules(): Promise<readonly FleetSchedule[]> {
     try {
       return await this.#parts.readSchedules();

@@ -1,15 +1,15 @@
-/** What happens as programs read it: one object each, whose keys stay as they are. Pure. */
+/** A notice as one JSON object for programs. Its keys are a stable interface. Pure. */
 import { RotaError } from "../../errors.js";
 import type { Differences } from "../../config/watch/config-changes.js";
 import { nameOf } from "../fleet/fleet.js";
-import type { News } from "./notice.js";
+import type { Notice } from "./notice.js";
 
-/** `time` and `event` come first and are always there. Times are ISO, durations milliseconds, nothing is `null`. */
-export function newsJson(news: News, at: Date): Readonly<Record<string, unknown>> {
-  return { time: at.toISOString(), event: news.event, ...detailsOf(news) };
+/** `time` and `event` always come first. Times are ISO, durations milliseconds, and a missing value is `null`. */
+export function noticeJson(notice: Notice, at: Date): Readonly<Record<string, unknown>> {
+  return { time: at.toISOString(), event: notice.event, ...detailsOf(notice) };
 }
 
-function detailsOf({ event, details }: News): Readonly<Record<string, unknown>> {
+function detailsOf({ event, details }: Notice): Readonly<Record<string, unknown>> {
   switch (event) {
     case "scheduler:started":
       return { pid: process.pid };

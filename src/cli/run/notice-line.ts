@@ -1,41 +1,41 @@
-/** What happens as people read it: one line each, with why it happened. What is no news to them has no line. Pure. */
+/** A notice as one line for the terminal, with its reason. Notices of no interest to a person have no line. Pure. */
 import type { AgentSchedule } from "../../scheduler/agent.js";
 import type { ScheduleSkipReason } from "../../scheduler/control/schedule-check.js";
 import type { JobRecord } from "../../state/job-log/job-log.js";
 import type { ScheduleKey } from "../../state/store.js";
 import { nameOf } from "../fleet/fleet.js";
-import { planWords } from "../format/plan.js";
+import { formatPlan } from "../format/plan.js";
 import type { Style } from "../format/style.js";
 import { oneLine } from "../format/text-width.js";
 import { shortDuration, zonedTime } from "../format/when.js";
-import type { News } from "./notice.js";
+import type { Notice } from "./notice.js";
 
-export interface NewsLine {
+export interface NoticeLine {
   /** "reports/hourly" */
   readonly subject: string;
-  /** In a word: "completed". */
+  /** One word: "completed". */
   readonly what: string;
   readonly style: Style | undefined;
-  /** What else there is to say, or nothing. */
+  /** Details; may be empty. */
   readonly more: string;
-  /** Whether something has gone wrong. */
+  /** Whether it reports a failure. */
   readonly isBad: boolean;
-  /** Whether it tells of a job that has found nothing to do. */
+  /** Whether it reports a job that found no work. */
   readonly isIdleRun: boolean;
 }
 
-export interface LineSurroundings {
+export interface LineContext {
   readonly definitionOf: (key: ScheduleKey) => AgentSchedule | undefined;
-  /** Whether the job that ends had found nothing to do. */
+  /** Whether the ended job found no work. */
   readonly isIdleRun: boolean;
 }
 
-/** Slots that were missed, and errors, are what the log tells. */
-export function newsLine({ event, details }: News, about: LineSurroundings): NewsLine | undefined {
+/** `undefined` for missed slots and errors too, because the scheduler logs these. */
+export function noticeLine({ event, details }: Notice, about: LineContext): NoticeLine | undefined {
   if (event === "job:started") return started(details.job, about);
   if (event === "job:finished") return finished(details.job, about);
   if (event !== "schedule:skipped") return undefined;
-  const words = SKIP_WORDS[details.reason];
+  const words = SKIP_MESSAGES[details.reason];
   if (words === undefined) return undefined;
   const slot = details.slot === undefined ? "" : `the run of ${zonedTime(details.slot)} `;
   const more = `${slot}${words}`;
@@ -43,23 +43,23 @@ export function newsLine({ event, details }: News, about: LineSurroundings): New
   return { subject, what: "skipped", style: "dim", more, isBad: false, isIdleRun: false };
 }
 
-/** Of those that have no words here, the state of the schedule tells, or the job that ends. */
-const SKIP_WORDS: Readonly<Partial<Record<ScheduleSkipReason, string>>> = {
-  already_running: "passed while the one before was still running",
+/** Skip reasons without an entry show in the schedule's state or in the line of the ended job. */
+const SKIP_MESSAGES: Readonly<Partial<Record<ScheduleSkipReason, string>>> = {
+  already_running: "came due while the previous job was still running",
   at_capacity: "waits for capacity",
-  paused: "is dropped by a pause",
+  paused: "was dropped because the schedule is paused",
 };
 
-function started(job: JobRecord, { definitionOf }: LineSurroundings): NewsLine {
+function started(job: JobRecord, { definitionOf }: LineContext): NoticeLine {
   const why = whyOf(job, definitionOf);
   const more = oneLine(why === "" ? job.id : `${job.id}: ${why}`);
   return { subject: subjectOf(job), what: "started", style: "cyan", more, isBad: false, isIdleRun: false };
 }
 
-function finished(job: JobRecord, { isIdleRun }: LineSurroundings): NewsLine {
+function finished(job: JobRecord, { isIdleRun }: LineContext): NoticeLine {
   const isGood = job.status === "completed";
   const took = job.duration_ms === null ? "" : ` after ${shortDuration(job.duration_ms)}`;
-  const said = isGood ? (isIdleRun ? "there was no work" : job.summary) : (job.error ?? job.summary);
+  const said = isGood ? (isIdleRun ? "found no work" : job.summary) : (job.error ?? job.summary);
   return {
     subject: subjectOf(job),
     what: job.status,
@@ -74,15 +74,15 @@ function subjectOf({ agent, schedule }: JobRecord): string {
   return oneLine(schedule === null ? agent : nameOf({ agent, schedule }));
 }
 
-/** Which hint it was is no longer known when its run has begun. */
+/** The state no longer holds the hint once its run has started, so the line names only its kind. */
 function whyOf(
   { agent, schedule, source, attempt }: JobRecord,
-  definitionOf: LineSurroundings["definitionOf"],
+  definitionOf: LineContext["definitionOf"],
 ): string {
-  if (source === "ai-interval") return "a hint asked for another interval";
-  if (source === "ai-oneshot") return "a hint asked for an extra run";
+  if (source === "ai-interval") return "hint, changed interval";
+  if (source === "ai-oneshot") return "hint, one extra run";
   const definition = schedule === null ? undefined : definitionOf({ agent, schedule });
-  return planWords({
+  return formatPlan({
     definition,
     state: { status: "idle", next_run_source: source, failure_count: attempt - 1 },
   });

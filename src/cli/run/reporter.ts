@@ -1,4 +1,4 @@
-/** How a run is told: lines for people, lines for programs, or a live view. Data goes to stdout, and talk to stderr. */
+/** Prints a run: lines of text, lines of JSON, or a live view. Notices go to stdout, messages to stderr. */
 import type { Clock } from "../../clock.js";
 import type { Logger } from "../../logger.js";
 import type { AgentSchedule } from "../../scheduler/agent.js";
@@ -7,18 +7,18 @@ import { nameOf } from "../fleet/fleet.js";
 import type { Output } from "../output.js";
 import { oneLine } from "../format/text-width.js";
 import { zonedTime } from "../format/when.js";
-import type { News } from "./notice.js";
-import { newsJson } from "./notice-json.js";
-import { type NewsLine, newsLine } from "./notice-line.js";
+import type { Notice } from "./notice.js";
+import { noticeJson } from "./notice-json.js";
+import { type NoticeLine, noticeLine } from "./notice-line.js";
 
-/** `news`: only for who wants to know; `trouble`: also for who wants to hear of nothing else. */
-export type Tone = "news" | "trouble";
+/** `info` is hidden by --quiet, `warning` never. */
+export type MessageLevel = "info" | "warning";
 
 export interface Reporter {
-  tell(news: News): void;
-  /** For the person at the terminal; may have several lines. */
-  say(text: string, tone: Tone): void;
-  /** Nothing is told after it. May be called again. */
+  report(notice: Notice): void;
+  /** For the person at the terminal; the text may have several lines. */
+  message(text: string, level: MessageLevel): void;
+  /** Prints nothing afterwards. May be called again. */
   close(): Promise<void>;
 }
 
@@ -29,28 +29,28 @@ export interface ReporterParts {
   readonly definitionOf: (key: ScheduleKey) => AgentSchedule | undefined;
 }
 
-/** Where Rota's own log goes. What is only for information is said by the command itself. */
-export function reportingLogger(say: Reporter["say"]): Logger {
-  const trouble = (message: string): void => say(message, "trouble");
-  return { info: () => {}, warn: trouble, error: trouble };
+/** Prints the library's warnings and errors. Its `info` lines are dropped: the command prints its own. */
+export function reportingLogger(print: Reporter["message"]): Logger {
+  const warn = (message: string): void => print(message, "warning");
+  return { info: () => {}, warn, error: warn };
 }
 
-/** What both kinds of lines have in common: each event is told as it comes, and nothing is left open at the end. */
-abstract class EventReporter implements Reporter {
+/** Common to text and JSON: each notice is printed at once, and closing has nothing to do. */
+abstract class NoticeReporter implements Reporter {
   protected readonly parts: ReporterParts;
-  protected readonly lines: NewsLines;
+  protected readonly lines: NoticeLines;
 
   constructor(parts: ReporterParts) {
     this.parts = parts;
-    this.lines = new NewsLines(parts);
+    this.lines = new NoticeLines(parts);
   }
 
-  abstract tell(news: News): void;
+  abstract report(notice: Notice): void;
 
-  say(text: string, tone: Tone): void {
+  message(text: string, level: MessageLevel): void {
     const { output, isQuiet } = this.parts;
-    if (tone === "news" && isQuiet) return;
-    for (const line of talkLines(text, tone, output)) output.talk(line);
+    if (level === "info" && isQuiet) return;
+    for (const line of messageLines(text, level, output)) output.message(line);
   }
 
   close(): Promise<void> {
@@ -58,44 +58,44 @@ abstract class EventReporter implements Reporter {
   }
 }
 
-const BAD_NEWS: ReadonlySet<News["event"]> = new Set([
+const WARNING_NOTICES: ReadonlySet<Notice["event"]> = new Set([
   "config:refused",
   "schedule:missed",
   "scheduler:error",
 ]);
 
-export class JsonReporter extends EventReporter {
-  tell(news: News): void {
+export class JsonReporter extends NoticeReporter {
+  report(notice: Notice): void {
     const { clock, isQuiet, output } = this.parts;
-    if (!isQuiet || this.lines.lineOf(news)?.isBad === true || BAD_NEWS.has(news.event))
-      output.jsonLine(newsJson(news, clock.now()));
+    if (!isQuiet || this.lines.lineOf(notice)?.isBad === true || WARNING_NOTICES.has(notice.event))
+      output.jsonLine(noticeJson(notice, clock.now()));
   }
 }
 
-export class LineReporter extends EventReporter {
-  tell(news: News): void {
+export class LineReporter extends NoticeReporter {
+  report(notice: Notice): void {
     const { clock, isQuiet, output } = this.parts;
-    const line = this.lines.lineOf(news);
+    const line = this.lines.lineOf(notice);
     if (line === undefined || (isQuiet && !line.isBad)) return;
     output.line(lineText(line, zonedTime(clock.now()), output.paint));
   }
 }
 
-/** The lines of news, which are told in the order in which they happened. */
-export class NewsLines {
+/** The line of each notice. Notices must come in order: an earlier one may say that a job found no work. */
+export class NoticeLines {
   readonly #parts: Pick<ReporterParts, "definitionOf">;
-  /** Schedules whose job has found nothing to do: its end is not told as work that was done. */
+  /** Schedules whose running job has found no work. */
   readonly #idle = new Set<string>();
 
   constructor(parts: Pick<ReporterParts, "definitionOf">) {
     this.#parts = parts;
   }
 
-  lineOf(news: News): NewsLine | undefined {
-    const { event, details } = news;
+  lineOf(notice: Notice): NoticeLine | undefined {
+    const { event, details } = notice;
     if (event === "schedule:skipped" && details.reason === "no_work") this.#idle.add(nameOf(details));
     const isIdleRun = event === "job:finished" && this.#takeIdle(details.job);
-    return newsLine(news, { definitionOf: this.#parts.definitionOf, isIdleRun });
+    return noticeLine(notice, { definitionOf: this.#parts.definitionOf, isIdleRun });
   }
 
   #takeIdle({ agent, schedule }: { readonly agent: string; readonly schedule: string | null }): boolean {
@@ -104,7 +104,7 @@ export class NewsLines {
 }
 
 export function lineText(
-  { subject, what, style, more }: NewsLine,
+  { subject, what, style, more }: NoticeLine,
   time: string,
   paint: Output["paint"],
 ): string {
@@ -112,11 +112,15 @@ export function lineText(
   return `${paint("dim", time)}  ${subject}  ${word}  ${more}`;
 }
 
-/** Lines that a terminal shows and does not obey, with the indentation that carets need. */
-export function talkLines(text: string, tone: Tone, { paintTalk }: Pick<Output, "paintTalk">): string[] {
+/** Lines without control characters, so that a terminal shows and never obeys them. Indentation stays, for carets. */
+export function messageLines(
+  text: string,
+  level: MessageLevel,
+  { paintMessage }: Pick<Output, "paintMessage">,
+): string[] {
   return text.split("\n").map((line) => {
     const [indentation = ""] = /^ */.exec(line) ?? [];
     const safe = `${indentation}${oneLine(line)}`;
-    return tone === "news" ? safe : paintTalk("yellow", safe);
+    return level === "info" ? safe : paintMessage("yellow", safe);
   });
 }

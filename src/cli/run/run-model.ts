@@ -1,8 +1,8 @@
-/** What is known of a fleet that runs in this process: which jobs run, how the last ones ended, and how many there were. */
+/** The model behind the live view: which jobs run, how the last run of each schedule ended, and the totals. */
 import type { Clock } from "../../clock.js";
 import type { JobEndStatus, JobRecord } from "../../state/job-log/job-log.js";
 import { type FleetSchedule, nameOf } from "../fleet/fleet.js";
-import type { News } from "./notice.js";
+import type { Notice } from "./notice.js";
 
 export interface RunningJobView {
   readonly jobId: string;
@@ -11,15 +11,15 @@ export interface RunningJobView {
   readonly startedMs: number;
 }
 
-/** How the last run of a schedule has ended. */
+/** How the last run of a schedule ended. */
 export interface LastRun {
   readonly status: JobEndStatus;
   readonly endedAt: Date;
   readonly error: string | undefined;
 }
 
-/** All that the live view shows. */
-export interface FleetView {
+/** Everything the live view shows. */
+export interface RunView {
   /** In the order of their definition. */
   readonly schedules: readonly FleetSchedule[];
   /** By the schedule's name, "reports/hourly". */
@@ -29,31 +29,31 @@ export interface FleetView {
   readonly failedCount: number;
   /** On the monotonic clock. */
   readonly startedMs: number;
-  /** When jobs are told to end, on the monotonic clock; `undefined` while it is not stopping. */
+  /** When running jobs will be cancelled, on the monotonic clock; `undefined` unless the run is stopping. */
   readonly stopsAtMs: number | undefined;
-  /** Where its state is, as people are told. */
-  readonly place: string;
+  /** The name of the state's location. */
+  readonly location: string;
 }
 
-export class FleetModel implements FleetView {
+export class RunModel implements RunView {
   readonly #clock: Clock;
-  readonly place: string;
+  readonly location: string;
   readonly startedMs: number;
   readonly running: Map<string, RunningJobView> = new Map();
   readonly last: Map<string, LastRun> = new Map();
-  /** Read from the store by whoever shows them. */
+  /** Set by the live view, which reads them from the store. */
   schedules: readonly FleetSchedule[] = [];
   finishedCount = 0;
   failedCount = 0;
   stopsAtMs: number | undefined = undefined;
 
-  constructor(clock: Clock, place: string) {
+  constructor(clock: Clock, location: string) {
     this.#clock = clock;
-    this.place = place;
+    this.location = location;
     this.startedMs = clock.monotonic();
   }
 
-  note({ event, details }: News): void {
+  apply({ event, details }: Notice): void {
     if (event === "job:started") this.#started(details.job);
     else if (event === "job:finished") this.#finished(details.job);
     else if (event === "scheduler:stopping") this.stopsAtMs = this.#clock.monotonic() + details.timeoutMs;
@@ -69,7 +69,7 @@ export class FleetModel implements FleetView {
     if (status !== "completed") this.failedCount++;
     if (schedule === null || status === "running") return;
     const name = nameOf({ agent, schedule });
-    // The next one may have started before the end of this one was written.
+    // The next job may have started before this one's end was written.
     if (this.running.get(name)?.jobId === id) this.running.delete(name);
     this.last.set(name, { status, endedAt: this.#clock.now(), error: error ?? undefined });
   }

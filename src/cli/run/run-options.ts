@@ -1,10 +1,10 @@
-/** What `rota run` can be told, and what of a configuration is to be run. */
+/** The options of `rota run`, and the agents that --agent selects. */
 import type { Config } from "../../config/config.js";
 import { durationMs } from "../../duration.js";
 import { quote } from "../../errors.js";
 import { type Call, flag, type Option, option, textOption } from "../command.js";
 import { usageError } from "../errors.js";
-import { unknown } from "../fleet/find-target.js";
+import { unknownName } from "../fleet/find-target.js";
 import { namedAddress, needsDatabase } from "../location/named-database.js";
 
 const DEFAULT_STOP_TIMEOUT_MS = 30_000;
@@ -12,7 +12,7 @@ const DEFAULT_STOP_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT: Option<number | undefined> = option(
   "stop-timeout",
   "duration",
-  { summary: "How long to wait for running jobs when it stops, before they are told to end. Default: 30s." },
+  { summary: "How long a stop waits for running jobs before it cancels them. Default: 30s." },
   (text) => {
     const ms = durationMs(text);
     if (ms === undefined)
@@ -21,23 +21,23 @@ const STOP_TIMEOUT: Option<number | undefined> = option(
   },
 );
 const AGENTS: Option<string | undefined> = textOption("agent", "names", {
-  summary: "Run only these agents, with commas between them.",
+  summary: "Run only these agents, separated by commas.",
   completion: "agent",
 });
-const NO_WATCH = flag("no-watch", { summary: "Do not reload when a file changes. SIGHUP still does." });
-const NO_LIVE = flag("no-live", { summary: "Print lines on a terminal too, and no live view." });
-const QUIET = flag("quiet", { short: "q", summary: "Print only what goes wrong." });
+const NO_WATCH = flag("no-watch", { summary: "Do not reload when a file changes. SIGHUP still reloads." });
+const NO_LIVE = flag("no-live", { summary: "Print lines instead of the live view." });
+const QUIET = flag("quiet", { short: "q", summary: "Print only failures and warnings." });
 
 const NODE_NAME: Option<string | undefined> = option(
   "node-name",
   "name",
   {
     summary:
-      "What others on the same database see this scheduler as. Default: the host's name and the process id.",
+      "The name of this scheduler among the nodes of a database. Default: the host's name and the process id.",
   },
   (text) => {
     if (text.trim() === "")
-      throw usageError(`Invalid --node-name ${quote(text)}: expected a text that others can tell it by`);
+      throw usageError(`Invalid --node-name ${quote(text)}: expected a name that is not blank`);
     return text;
   },
 );
@@ -50,7 +50,7 @@ export interface RunSettings {
   readonly isLive: boolean;
   readonly isQuiet: boolean;
   readonly nodeName: string | undefined;
-  /** `undefined`: all. */
+  /** `undefined`: all agents. */
   readonly agents: readonly string[] | undefined;
 }
 
@@ -75,8 +75,8 @@ export function runSettings(call: Call): RunSettings {
   };
 }
 
-/** The configuration with only the agents that are to run. */
-export function chosen(config: Config, agents: RunSettings["agents"]): Config {
+/** The configuration with only the agents that --agent names. */
+export function selectAgents(config: Config, agents: RunSettings["agents"]): Config {
   if (agents === undefined) return config;
   const isChosen = (name: string): boolean => agents.includes(name);
   return {
@@ -86,8 +86,8 @@ export function chosen(config: Config, agents: RunSettings["agents"]): Config {
   };
 }
 
-/** Throws NOT_FOUND for an agent that the configuration does not have. */
+/** Throws NOT_FOUND for an agent that is not in the configuration. */
 export function requireAgents(config: Config, agents: RunSettings["agents"]): void {
   const known = config.agents.map(({ name }) => name);
-  for (const name of agents ?? []) if (!known.includes(name)) throw unknown("agent", name, known);
+  for (const name of agents ?? []) if (!known.includes(name)) throw unknownName("agent", name, known);
 }

@@ -1,27 +1,27 @@
-/** The schedules of a fleet that runs in this process, each with its definition and its state. */
+/** Reads the schedules of the fleet that this process runs, each with its definition and state. */
 import type { Config } from "../../config/config.js";
 import type { AgentSchedule } from "../../scheduler/agent.js";
 import { Roster } from "../../scheduler/roster.js";
 import type { ScheduleKey } from "../../state/store.js";
-import type { Home } from "../location/state-location.js";
+import type { OpenState } from "../location/state-location.js";
 import { definedKeys, type FleetSchedule } from "../fleet/fleet.js";
 
 type KnownSchedule = Omit<FleetSchedule, "state">;
 
-export class FleetReader {
-  readonly #home: Pick<Home, "states">;
-  /** What a scheduler goes on with for as long as it lives, whatever is configured later. */
+export class ScheduleReader {
+  readonly #opened: Pick<OpenState, "states">;
+  /** Options that a scheduler keeps from its start; a reload does not change them. */
   readonly #defaults: Pick<Config, "jitterPercent" | "timezone">;
   #roster: Roster = new Roster([]);
   #known: readonly KnownSchedule[] = [];
 
-  constructor(home: Pick<Home, "states">, config: Config) {
-    this.#home = home;
+  constructor(opened: Pick<OpenState, "states">, config: Config) {
+    this.#opened = opened;
     this.#defaults = config;
     this.use(config);
   }
 
-  /** Another configuration counts from now on. */
+  /** Replaces the configuration. */
   use(config: Config): void {
     const { timezone, jitterPercent } = this.#defaults;
     const roster = new Roster(config.agents, { timezone, jitterPercent });
@@ -40,7 +40,7 @@ export class FleetReader {
   /** In the order of their definition. */
   async read(): Promise<readonly FleetSchedule[]> {
     const known = this.#known;
-    const states = await this.#home.states([...this.#roster.agents.keys()]);
+    const states = await this.#opened.states([...this.#roster.agents.keys()]);
     return known.map(({ agent, schedule, definition, origin, agentDefinition }) => {
       const state = states.get(agent)?.get(schedule) ?? { status: "idle" };
       return { agent, schedule, definition, origin, agentDefinition, state };

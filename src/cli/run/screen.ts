@@ -1,4 +1,4 @@
-/** The part of a terminal that is drawn over and over, and what scrolls by above it. The cursor is hidden meanwhile. */
+/** The part of a terminal that is redrawn in place, with lines scrolling by above it. Hides the cursor while open. */
 import type { CliStream } from "../context.js";
 import { type Frame, frameText, HIDE_CURSOR, SHOW_CURSOR } from "./frame.js";
 
@@ -14,12 +14,12 @@ export class Screen {
     this.#stream = stream;
   }
 
-  /** A line to scroll by with the next frame. */
+  /** Queues a line that scrolls by above the next frame. */
   print(line: string): void {
     this.#scrolled.push(line);
   }
 
-  /** Writes once, or not at all where nothing is different. */
+  /** Writes once, or not at all when the frame is unchanged. */
   draw(lines: readonly string[], columns: number): void {
     const before = this.#isOpen ? this.#frame : { ...NOTHING, columns };
     const text = frameText(before, { lines, columns }, this.#scrolled);
@@ -29,7 +29,7 @@ export class Screen {
     this.#isOpen ||= text !== "";
   }
 
-  /** Takes the frame away, shows what is still to scroll by, and gives the cursor back. May be called again. */
+  /** Erases the frame, prints the queued lines and restores the cursor. May be called again. */
   close(): void {
     if (!this.#isOpen && this.#scrolled.length === 0) return;
     const { columns } = this.#frame;

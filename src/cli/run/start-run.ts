@@ -1,72 +1,84 @@
-/** Puts a run together: its configuration, its store, its scheduler, and how it is told. */
+/** Assembles a foreground run: its configuration, store, scheduler and reporter. */
 import type { Clock } from "../../clock.js";
+import { type WatchDirectory, watchDirectory } from "../../config/watch/directory-watch.js";
+import { ConfigWatcher } from "../../config/watch/watch-config.js";
 import { Scheduler } from "../../scheduler/scheduler.js";
 import type { Call } from "../command.js";
 import type { ExitCode } from "../exit-codes.js";
-import { findConfig, namedPlace, noConfigError, unnamedPlace } from "../location/locate.js";
 import { shownPath } from "../format/shown-path.js";
-import { openConfig } from "./config-source.js";
-import { FleetModel } from "./run-model.js";
-import { FleetReader } from "./schedule-reader.js";
-import { FleetRun } from "./foreground-run.js";
+import { defaultLocation, findConfig, namedLocation, noConfigError } from "../location/locate.js";
+import { ForegroundRun } from "./foreground-run.js";
 import type { RunHost } from "./host.js";
 import { LiveView } from "./live-view.js";
 import { JsonReporter, LineReporter, type Reporter, reportingLogger } from "./reporter.js";
-import { chosen, requireAgents, runSettings } from "./run-options.js";
+import { RunModel } from "./run-model.js";
+import { requireAgents, runSettings, selectAgents } from "./run-options.js";
+import { ScheduleReader } from "./schedule-reader.js";
 
-/** Resolves when everything has ended and is recorded. Rejects when it could not be started. */
-export async function runFleet(call: Call, host: RunHost): Promise<ExitCode> {
+/** With --no-watch a run polls no file and watches no directory; SIGHUP still reloads. */
+const watchNothing: WatchDirectory = () => () => {};
+
+/** Resolves when all jobs have ended and are recorded. Rejects when the run cannot start. */
+export async function startRun(call: Call, host: RunHost): Promise<ExitCode> {
   const { clock, cwd, env, signal } = call.context;
   const settings = runSettings(call);
   const path = await findConfig(call);
   if (path === undefined) throw noConfigError(cwd);
   const file = shownPath(path);
-  const logger = reportingLogger((text, tone) => reporter.say(text, tone));
-  using watch = await openConfig(file, {
-    isWatching: settings.isWatching,
-    env,
-    clock,
-    logger,
-    onChange: (changed) => run.useConfig(changed),
-    onProblem: (error) => run.refuseConfig(error),
-  });
+  const logger = reportingLogger((text, level) => reporter.message(text, level));
+  using watch = await ConfigWatcher.open(
+    file,
+    {
+      env,
+      clock,
+      logger,
+      onChange: (changed) => run.useConfig(changed),
+      onProblem: (error) => run.refuseConfig(error),
+      pollMs: settings.isWatching ? undefined : Infinity,
+    },
+    settings.isWatching ? watchDirectory : watchNothing,
+  );
   requireAgents(watch.config, settings.agents);
-  const config = chosen(watch.config, settings.agents);
-  const place = (await namedPlace(call)) ?? unnamedPlace(call, config.stateDir);
-  await using home = await place.settle({ clock, logger, nodeName: settings.nodeName });
-  const reader = new FleetReader(home, config);
-  const model = new FleetModel(home.clock, place.name);
+  const config = selectAgents(watch.config, settings.agents);
+  const location = (await namedLocation(call)) ?? defaultLocation(call, config.stateDir);
+  await using opened = await location.open({ clock, logger, nodeName: settings.nodeName });
+  const reader = new ScheduleReader(opened, config);
+  const model = new RunModel(opened.clock, location.name);
   const reporter = reporterFor(call, host, {
     isLive: settings.isLive,
     isQuiet: settings.isQuiet,
-    clock: home.clock,
+    clock: opened.clock,
     model,
     reader,
   });
-  const scheduler = new Scheduler({ ...config, store: home.store, clock, logger });
-  const isShared = home.store.holdMs !== undefined;
-  const run = new FleetRun(
+  const scheduler = new Scheduler({ ...config, store: opened.store, clock, logger });
+  const isShared = opened.store.holdMs !== undefined;
+  const run = new ForegroundRun(
     { clock, host, signal, settings, file, watch, scheduler, isShared, model, reader, reporter },
     config,
   );
   return await run.run();
 }
 
-interface Told {
+interface ReporterSettings {
   readonly isLive: boolean;
   readonly isQuiet: boolean;
-  /** What times are told by. */
+  /** The clock for the times in the output. */
   readonly clock: Clock;
-  readonly model: FleetModel;
-  readonly reader: FleetReader;
+  readonly model: RunModel;
+  readonly reader: ScheduleReader;
 }
 
-function reporterFor({ context, isJson, output }: Call, host: RunHost, told: Told): Reporter {
-  const { isLive, isQuiet, clock, model, reader } = told;
+function reporterFor(
+  { context, isJson, output }: Call,
+  host: RunHost,
+  { isLive, isQuiet, clock, model, reader }: ReporterSettings,
+): Reporter {
   const { stdout, stderr } = context;
   const parts = { output, clock, isQuiet, definitionOf: reader.definitionOf.bind(reader) };
   if (isJson) return new JsonReporter(parts);
   if (!isLive) return new LineReporter(parts);
-  const isTalkSeen = stderr.isTTY === true;
-  return new LiveView({ ...parts, host, stdout, isTalkSeen, model, readSchedules: () => reader.read() });
+  const areMessagesOnTerminal = stderr.isTTY === true;
+  const readSchedules = (): ReturnType<ScheduleReader["read"]> => reader.read();
+  return new LiveView({ ...parts, host, stdout, areMessagesOnTerminal, model, readSchedules });
 }

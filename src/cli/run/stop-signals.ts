@@ -1,4 +1,4 @@
-/** Ctrl-C for a job in the foreground: the first tells it to end, a second leaves at once. */
+/** Ctrl-C for a job in the foreground: the first cancels the job, the second exits immediately. */
 import { type RunHost, STOP_SIGNALS } from "./host.js";
 
 export class StopSignals implements Disposable {
@@ -13,7 +13,7 @@ export class StopSignals implements Disposable {
     });
   }
 
-  /** Fires at the first. */
+  /** Aborts at the first signal. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }

@@ -86,7 +86,7 @@ export function checkIntervalMs(given: unknown): number | undefined {
   return typeof ms === "number" && ms >= 1 && ms < Infinity ? ms : undefined;
 }
 
-/** `Intl` would convert a value of another type to text. */
+/** Avoids that `Intl` converts a number or a list to text. */
 function zoneName(given: unknown): string {
   return typeof given === "string" ? given : "";
 }

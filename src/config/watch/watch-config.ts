@@ -73,7 +73,7 @@ export class ConfigWatcher implements ConfigWatch {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #watchDirectory: WatchDirectory;
-  readonly #turns = new AsyncLock();
+  readonly #lock = new AsyncLock();
   readonly #ended = new AbortController();
   #config: Config;
   #seen: Identities;
@@ -113,7 +113,7 @@ export class ConfigWatcher implements ConfigWatch {
   }
 
   async reload(): Promise<void> {
-    await this.#turns.take(() => this.#read());
+    await this.#lock.take(() => this.#read());
   }
 
   close(): void {

@@ -59,7 +59,7 @@ export function scalarOf(node: LocatedValue | undefined, key: string): LocatedSc
   return value?.kind === "scalar" ? value.value : undefined;
 }
 
-/** The text of a key; `undefined` for a value of another type. */
+/** The text of a key; `undefined` for a value that is not text. */
 export function textOf(node: LocatedValue | undefined, key: string): string | undefined {
   const value = scalarOf(node, key);
   return typeof value === "string" ? value : undefined;

@@ -1,4 +1,4 @@
-/** The last line that says something, of a stream that may be endless. */
+/** The last line of a stream that is not blank, in constant memory. */
 import { stripVTControlCharacters } from "node:util";
 
 const KEPT_BYTES = 8_192;

@@ -1,156 +1,146 @@
 /**
- * A job's output on its way to the log: opened by the first write, in order, with backpressure for who waits.
- * One that fails or hangs fails no job and holds none up: what comes meanwhile is kept for another try, up to a limit.
+ * Writes a job's output to the log: in order, with backpressure, opened by the first write.
+ * An output that fails or hangs neither fails nor delays its job: the writer keeps what comes meanwhile, up to a limit,
+ * and tries again.
  */
-import { type Clock, wakeAfter } from "../../clock.js";
+import { type Clock, wakeAfter, withTimeout } from "../../clock.js";
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import type { JobOutput } from "../../state/job-log/job-log.js";
 import { SecretFilter } from "./secrets.js";
-import { WaitingBytes } from "./waiting-bytes.js";
 
-export interface OutputPlace {
+export interface OutputOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long a write may keep a job waiting, and all that is left to be written its end, in milliseconds. */
+  /** How long a single write may keep a job waiting, and the remaining writes its end, in milliseconds. */
   readonly outputTimeoutMs: number;
   openOutput(jobId: string): Promise<JobOutput>;
 }
 
-/** What waits to be written; who writes more without waiting loses it. */
+/** A job that writes more than this without waiting loses the rest. */
 const MOST_WAITING_BYTES = 8_000_000;
-/** What is written at once, within the time that a write may take. */
+/** The longest single write, so that each ends within its time limit. */
 const PIECE_BYTES = 262_144;
-/** From a failure to the next try. */
+/** From a failed write to the next try. */
 const RETRY_MS = 1_000;
-const NO_BYTES = Buffer.alloc(0);
 
 export class OutputWriter {
   readonly #jobId: string;
-  readonly #place: OutputPlace;
+  readonly #options: OutputOptions;
   readonly #filter: SecretFilter | undefined;
-  /** What came out of the filter. */
-  readonly #clean = new WaitingBytes();
-  readonly #waiting = new WaitingBytes();
-  /** What of that is to be written next. */
-  #batch: Buffer = NO_BYTES;
-  /** The first bytes of it as they are to be kept. The same until they are: a write that failed may have had its effect. */
+  #waiting: Buffer[] = [];
+  /** How many bytes are not written yet, including the current piece. */
+  #waitingBytes = 0;
+  /** The current piece without secrets. A retry writes the same bytes: a write that failed may have had its effect. */
   #piece: Buffer | undefined;
+  /** How many of the waiting bytes the current piece stands for. */
+  #pieceBytes = 0;
   #droppedBytes = 0;
-  /** Whether some of them came while nothing could be written. */
-  #wasAway = false;
+  /** Whether some bytes were dropped while writes failed. */
+  #droppedInTrouble = false;
   #output: JobOutput | undefined;
   #writing: Promise<void> | undefined;
-  /** What goes wrong, while it does. */
+  /** Why writes fail, while they do. */
   #trouble: string | undefined;
-  /** Whether a call has not been answered in time. It may be yet, and is not made again before that. */
+  /** Whether a call has passed its time limit. The writer makes no other call until that one ends. */
   #isOverdue = false;
-  /** Ends the pause between two tries, or the watch over the one under way. */
-  #rouse: () => void = () => {};
-  /** What writers wait for. */
-  #relief: Promise<void> | undefined;
-  #relieve: () => void = () => {};
-  #isOver = false;
+  /** Ends the pause between two tries, or the time limit of the current one. */
+  #cancelTimer: () => void = () => {};
+  /** What callers of `write` wait for. */
+  #drained: Promise<void> | undefined;
+  #drain: () => void = () => {};
   #closing: Promise<void> | undefined;
-  #isGivenUp = false;
-  #isTold = false;
+  #isAbandoned = false;
+  #isLogged = false;
 
-  constructor(jobId: string, place: OutputPlace, secrets: readonly string[] = []) {
+  constructor(jobId: string, options: OutputOptions, secrets: readonly string[] = []) {
     this.#jobId = jobId;
-    this.#place = place;
+    this.#options = options;
     if (secrets.length > 0) this.#filter = new SecretFilter(secrets);
   }
 
   /**
-   * Resolves when nothing waits any more, or nothing can be written for now; never rejects. The caller may use its
-   * buffer again at once.
+   * Resolves when everything is written, or when writes fail for now; never rejects. Copies the chunk: the caller may
+   * reuse its buffer at once.
    */
   write(chunk: string | Uint8Array): Promise<void> {
-    if (this.#isOver) return Promise.resolve();
+    if (this.#closing !== undefined) return Promise.resolve();
     this.#keep(chunk);
     if (!this.#hasMore()) return Promise.resolve();
     this.#writing ??= this.#writeAll();
     if (this.#trouble !== undefined) return Promise.resolve();
-    this.#relief ??= new Promise((resolve) => {
-      this.#relieve = () => {
-        this.#relief = undefined;
+    this.#drained ??= new Promise((resolve) => {
+      this.#drain = () => {
+        this.#drained = undefined;
         resolve();
       };
     });
-    return this.#relief;
+    return this.#drained;
   }
 
-  /** Tries to write what is left, for a bounded time. What is written later is dropped. */
+  /** Writes what is left, within the time limit. Drops later writes. */
   close(): Promise<void> {
-    this.#isOver = true;
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  #close(): Promise<void> {
-    const { clock, outputTimeoutMs } = this.#place;
-    return new Promise((resolve) => {
-      const giveUp = (): void => {
-        this.#giveUp(this.#trouble ?? `no answer in ${outputTimeoutMs} ms`);
-        resolve();
-      };
-      // What hangs has had its time.
-      if (this.#isOverdue) return giveUp();
-      const callOff = wakeAfter(clock, outputTimeoutMs, giveUp);
-      const end = (): void => {
-        callOff();
-        resolve();
-      };
-      this.#finish().then(end, end);
-    });
+  async #close(): Promise<void> {
+    const { clock, outputTimeoutMs } = this.#options;
+    const abandon = (): void => this.#abandon(this.#trouble ?? `no reply in ${outputTimeoutMs} ms`);
+    if (this.#isOverdue) abandon();
+    else await withTimeout(clock, outputTimeoutMs, this.#finish(), abandon);
   }
 
   async #finish(): Promise<void> {
-    this.#rouse();
+    this.#cancelTimer();
     await this.#writing;
     const held = this.#filter?.end() ?? "";
-    if (held !== "" && !this.#isGivenUp) {
+    if (held !== "" && !this.#isAbandoned) {
       this.#piece = Buffer.from(held, "latin1");
       await this.#writeAll();
     }
     try {
       await this.#output?.close();
     } catch (error) {
-      this.#tell(messageOf(error));
+      this.#logOnce(messageOf(error));
     }
   }
 
   #keep(chunk: string | Uint8Array): void {
     const bytes = Buffer.byteLength(chunk);
-    if (this.#waiting.size + this.#batch.length + bytes > MOST_WAITING_BYTES) {
+    if (this.#waitingBytes + bytes > MOST_WAITING_BYTES) {
       this.#droppedBytes += bytes;
       if (this.#trouble === undefined) return;
-      this.#wasAway = true;
-      this.#tell(this.#trouble);
+      this.#droppedInTrouble = true;
+      this.#logOnce(this.#trouble);
       return;
     }
-    this.#tellDropped();
-    this.#waiting.add(chunk);
+    this.#noteDropped();
+    this.#add(chunk);
+  }
+
+  #add(chunk: string | Uint8Array): void {
+    const copy = Buffer.from(chunk);
+    this.#waiting.push(copy);
+    this.#waitingBytes += copy.length;
   }
 
   #hasMore(): boolean {
-    return (
-      this.#piece !== undefined || this.#batch.length > 0 || this.#waiting.size > 0 || this.#droppedBytes > 0
-    );
+    return this.#piece !== undefined || this.#waiting.length > 0 || this.#droppedBytes > 0;
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#hasMore()) if (!(await this.#isWritten()) && !this.#isGivenUp) await this.#pause();
+    while (this.#hasMore()) if (!(await this.#tryPiece()) && !this.#isAbandoned) await this.#pause();
     this.#writing = undefined;
-    this.#relieve();
+    this.#drain();
   }
 
-  /** Whether the next piece is, however long that takes. */
-  async #isWritten(): Promise<boolean> {
-    const { clock, outputTimeoutMs } = this.#place;
-    this.#rouse = wakeAfter(clock, outputTimeoutMs, () => {
+  /** Whether the next piece is written, however long that takes. */
+  async #tryPiece(): Promise<boolean> {
+    const { clock, outputTimeoutMs } = this.#options;
+    this.#cancelTimer = wakeAfter(clock, outputTimeoutMs, () => {
       this.#isOverdue = true;
-      this.#fail(`no answer in ${outputTimeoutMs} ms`);
+      this.#fail(`no reply in ${outputTimeoutMs} ms`);
     });
     try {
       await this.#writePiece();
@@ -161,48 +151,49 @@ export class OutputWriter {
       return false;
     } finally {
       this.#isOverdue = false;
-      this.#rouse();
+      this.#cancelTimer();
     }
   }
 
   async #writePiece(): Promise<void> {
-    const output = this.#output ?? (await this.#place.openOutput(this.#jobId));
-    // One that was opened too late has nothing to take, and is not left open.
-    if (this.#isGivenUp) return output.close();
+    const output = this.#output ?? (await this.#options.openOutput(this.#jobId));
+    // It opened too late: do not leave it open.
+    if (this.#isAbandoned) return output.close();
     this.#output = output;
-    if (this.#batch.length === 0 && this.#piece === undefined) this.#batch = this.#takeWaiting();
-    const taken = this.#batch.subarray(0, PIECE_BYTES);
-    this.#piece ??= this.#cleaned(taken);
+    this.#piece ??= this.#takePiece();
     await output.write(this.#piece);
     this.#piece = undefined;
-    // Nothing is kept of one that is done: it may have been large.
-    this.#batch = taken.length < this.#batch.length ? this.#batch.subarray(taken.length) : NO_BYTES;
+    this.#waitingBytes -= this.#pieceBytes;
+    this.#pieceBytes = 0;
   }
 
-  #takeWaiting(): Buffer {
-    if (this.#waiting.size === 0) this.#tellDropped();
-    return this.#waiting.take();
+  #takePiece(): Buffer {
+    if (this.#waiting.length === 0) this.#noteDropped();
+    let count = 0;
+    let bytes = 0;
+    while (bytes < PIECE_BYTES && count < this.#waiting.length) bytes += this.#waiting[count++]?.length ?? 0;
+    const chunks = this.#waiting.splice(0, count);
+    const [taken = Buffer.concat(chunks)] = chunks.length === 1 ? chunks : [];
+    if (taken.length > PIECE_BYTES) this.#waiting.unshift(taken.subarray(PIECE_BYTES));
+    const piece = taken.subarray(0, PIECE_BYTES);
+    this.#pieceBytes = piece.length;
+    return this.#filter === undefined ? piece : Buffer.from(this.#filter.add(piece), "latin1");
   }
 
-  #cleaned(piece: Buffer): Buffer {
-    if (this.#filter === undefined) return piece;
-    this.#clean.add(this.#filter.add(piece), "latin1");
-    return this.#clean.take();
-  }
-
-  #tellDropped(): void {
+  /** Adds a line to the output that says how much of it is missing. */
+  #noteDropped(): void {
     if (this.#droppedBytes === 0) return;
-    const when = this.#wasAway ? "while none could be kept" : "too fast to be kept";
-    this.#waiting.add(`\n[${this.#droppedBytes} bytes of output came ${when}]\n`);
+    const when = this.#droppedInTrouble ? "while none could be kept" : "too fast to be kept";
+    this.#add(`\n[${this.#droppedBytes} bytes of output came ${when}]\n`);
     this.#droppedBytes = 0;
-    this.#wasAway = false;
+    this.#droppedInTrouble = false;
   }
 
   #pause(): Promise<void> {
     return new Promise((resolve) => {
-      const callOff = wakeAfter(this.#place.clock, RETRY_MS, resolve);
-      this.#rouse = () => {
-        callOff();
+      const cancel = wakeAfter(this.#options.clock, RETRY_MS, resolve);
+      this.#cancelTimer = () => {
+        cancel();
         resolve();
       };
     });
@@ -210,25 +201,26 @@ export class OutputWriter {
 
   #fail(reason: string): void {
     this.#trouble = reason;
-    this.#relieve();
+    this.#drain();
   }
 
-  #giveUp(reason: string): void {
-    this.#tell(reason);
-    this.#isGivenUp = true;
+  #abandon(reason: string): void {
+    this.#logOnce(reason);
+    this.#isAbandoned = true;
     this.#filter?.end();
-    this.#waiting.take();
-    this.#batch = NO_BYTES;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
     this.#piece = undefined;
+    this.#pieceBytes = 0;
     this.#droppedBytes = 0;
-    this.#rouse();
-    this.#relieve();
-    // It ends with what is under way.
+    this.#cancelTimer();
+    this.#drain();
+    // It closes after the write that hangs.
     this.#output?.close().catch(() => {});
   }
 
-  #tell(reason: string): void {
-    if (!this.#isTold) this.#place.logger.warn(`Could not keep the output of ${this.#jobId}: ${reason}`);
-    this.#isTold = true;
+  #logOnce(reason: string): void {
+    if (!this.#isLogged) this.#options.logger.warn(`Could not keep the output of ${this.#jobId}: ${reason}`);
+    this.#isLogged = true;
   }
 }

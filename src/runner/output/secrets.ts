@@ -1,15 +1,15 @@
 /**
- * Keeps what was given as a secret out of what is kept of a job: its output, summary, error and response.
- * What is shorter than six characters is not looked for: it would be found in every other word.
+ * Hides secrets in what Rota keeps of a job: its output, summary, error and response.
+ * Ignores values shorter than six characters: they would be found in ordinary words.
  */
 import { isFields } from "../../fields.js";
 
 const HIDDEN = "[hidden]";
 const SHORTEST_SECRET = 6;
-/** Headers that say what a request is, and not who makes it. */
+/** Headers that describe a request and hold no credentials. */
 const OPEN_HEADERS = /^(accept|content|user-agent|cache-control)/i;
 
-/** The texts to hide, of values by their names; a header's scheme ("Bearer") is no part of its secret. */
+/** The texts to hide in a map of names to values. A header's scheme ("Bearer") is not part of its secret. */
 export function secretsIn(values: Readonly<Record<string, string>>): readonly string[] {
   const secrets = new Set<string>();
   for (const [name, value] of Object.entries(values)) {
@@ -21,7 +21,7 @@ export function secretsIn(values: Readonly<Record<string, string>>): readonly st
       secrets.add(JSON.stringify(secret).slice(1, -1));
     }
   }
-  // The longest first: one may be part of another.
+  // The longest first: a secret may contain a shorter one.
   return [...secrets].toSorted((a, b) => b.length - a.length);
 }
 
@@ -31,7 +31,7 @@ export function hideIn(text: string, secrets: readonly string[]): string {
   return shown;
 }
 
-/** A JSON value with the secrets in its texts hidden, also in names. */
+/** A JSON value with the secrets hidden in its texts and keys. */
 export function hideInJson(value: unknown, secrets: readonly string[]): unknown {
   if (secrets.length === 0) return value;
   if (typeof value === "string") return hideIn(value, secrets);
@@ -42,14 +42,14 @@ export function hideInJson(value: unknown, secrets: readonly string[]): unknown 
   );
 }
 
-/** Hides secrets in bytes that come in pieces, also where one lies across two of them. Answers a character per byte. */
+/** Hides secrets in a stream of bytes, also a secret that two pieces share. Returns one character per byte. */
 export class SecretFilter {
   readonly #secrets: readonly string[];
-  /** What may be the beginning of a secret. */
+  /** The end of the last piece, where it may begin a secret. */
   #held = "";
 
   constructor(secrets: readonly string[]) {
-    // A character per byte, so that a secret is found wherever the bytes are cut.
+    // One character per byte: a piece may end inside a UTF-8 character.
     this.#secrets = secrets.map((secret) => Buffer.from(secret).toString("latin1"));
   }
 
@@ -60,7 +60,7 @@ export class SecretFilter {
     return text.slice(0, text.length - heldLength);
   }
 
-  /** What was held back. */
+  /** The rest that the filter held back. */
   end(): string {
     const rest = this.#held;
     this.#held = "";

@@ -1,7 +1,7 @@
-/** What a command sees of the environment: what it needs to find its way, what it was given, and which job it is. */
+/** The environment of a command: basic variables, the configured ones, and which job it runs. */
 import type { RuntimeJob } from "../runtime.js";
 
-/** What no command can be surprised to see, and nobody keeps a secret in. */
+/** Variables that every command gets; they hold no secrets. */
 const PASSED_ALWAYS = [
   "PATH",
   "HOME",
@@ -18,7 +18,7 @@ const PASSED_ALWAYS = [
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The variables of these names that there are. */
+/** The named variables that exist. */
 export function passed(names: readonly string[], all: Environment): Record<string, string> {
   const values: Record<string, string> = {};
   for (const name of names) {
@@ -28,7 +28,7 @@ export function passed(names: readonly string[], all: Environment): Record<strin
   return values;
 }
 
-/** Of those that were named, the ones that may be secret. */
+/** The names whose values may be secret. */
 export function namedOnly(names: readonly string[]): readonly string[] {
   return names.filter((name) => !PASSED_ALWAYS.includes(name));
 }

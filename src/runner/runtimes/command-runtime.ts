@@ -1,12 +1,11 @@
 /**
- * Runs a job as a command of its own: an argument list, never a shell. It has ended when its process has, and what it
- * has started ends with it. What the environment holds is command-environment.ts's matter.
+ * Runs a job as a command: an argument list, never a shell. The job ends when its process exits, and the processes that
+ * it started end with it.
  */
 import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import { wakeAfter } from "../../clock.js";
+import { wakeAfter, withTimeout } from "../../clock.js";
 import { messageOf, quote } from "../../errors.js";
-import { ChunkRelease } from "../output/chunk-release.js";
 import { environmentOf, namedOnly, passed } from "./command-environment.js";
 import { invalidRuntime, refuseUnknownKeys, textAt, textsAt, valuesAt } from "../configuration.js";
 import { LastLine } from "../output/last-line.js";
@@ -24,9 +23,9 @@ interface Command {
 }
 
 const PROMPT = "{prompt}";
-/** How long the pipes of a command that has ended are read when somebody else still holds them. */
+/** How long to read the pipes of a command that has exited, when a process that it started still holds them. */
 const DRAIN_MS = 1_000;
-/** From being killed to having been read. */
+/** How long a killed command may take to exit and to be read. */
 const LINGER_MS = 2 * DRAIN_MS;
 
 export function commandRuntime(configuration: RuntimeConfiguration, context: RuntimeContext): Runtime {
@@ -87,7 +86,7 @@ async function runCommand(
   try {
     const input = command.hasInput ? feed(group, job.prompt) : undefined;
     const exit = await group.exited;
-    await within(DRAIN_MS, reading, context);
+    await withTimeout(context.clock, DRAIN_MS, reading, () => {});
     return exitResult(exit, { summary: last.text, isAborted: signal.aborted, inputError: input?.error });
   } catch (error) {
     return failure(whyNotStarted(error, command));
@@ -111,30 +110,30 @@ function startCommand(
   });
 }
 
-/** Asks the whole group to end, ends it when it has not after the grace, and lets go of what cannot even be killed. */
+/** On abort, sends SIGTERM to the whole group, SIGKILL after the grace, and at last detaches from it. */
 function killOnAbort(
   group: ProcessGroup,
   signal: AbortSignal,
   { clock, graceMs }: RuntimeContext,
 ): () => void {
-  let callOff: (() => void) | undefined;
+  let cancelTimer: (() => void) | undefined;
   const kill = (): void => {
     group.kill("SIGKILL");
-    callOff = wakeAfter(clock, LINGER_MS, () => group.release());
+    cancelTimer = wakeAfter(clock, LINGER_MS, () => group.release());
   };
   const ask = (): void => {
     group.kill("SIGTERM");
-    callOff = wakeAfter(clock, graceMs, kill);
+    cancelTimer = wakeAfter(clock, graceMs, kill);
   };
   if (signal.aborted) ask();
   else signal.addEventListener("abort", ask, { once: true });
   return () => {
-    callOff?.();
+    cancelTimer?.();
     signal.removeEventListener("abort", ask);
   };
 }
 
-/** The prompt on its input. One that does not want it may close it: what its exit says counts. */
+/** Writes the prompt to stdin. A command may close its stdin unread: its exit code decides. */
 function feed({ process: { stdin } }: ProcessGroup, prompt: string): { readonly error: Error | undefined } {
   const input: { error: Error | undefined } = { error: undefined };
   stdin?.on("error", (error) => (input.error = error));
@@ -142,31 +141,14 @@ function feed({ process: { stdin } }: ProcessGroup, prompt: string): { readonly 
   return input;
 }
 
-/** Reads no faster than it is kept, which copies what it is given. */
+/** Reads no faster than `keep` resolves. */
 async function readAll(stream: Readable | null, keep: (bytes: Buffer) => Promise<void>): Promise<void> {
   if (stream === null) return;
-  const release = new ChunkRelease();
   try {
-    for await (const bytes of stream) {
-      if (!Buffer.isBuffer(bytes)) continue;
-      const keeping = keep(bytes);
-      release.free(bytes);
-      await keeping;
-    }
+    for await (const bytes of stream) if (Buffer.isBuffer(bytes)) await keep(bytes);
   } catch {
-    // It was let go of before its end.
+    // `release` destroyed the stream before its end.
   }
-}
-
-function within(ms: number, promise: Promise<unknown>, { clock }: RuntimeContext): Promise<void> {
-  return new Promise((resolve) => {
-    const callOff = wakeAfter(clock, ms, resolve);
-    const end = (): void => {
-      callOff();
-      resolve();
-    };
-    promise.then(end, end);
-  });
 }
 
 async function isDirectory(path: string): Promise<boolean> {
@@ -199,15 +181,15 @@ function failure(error: string): RuntimeResult {
   return { success: false, error };
 }
 
-/** Names the program, and never its arguments or its environment. */
+/** Names the program, and never its arguments or environment: they may hold secrets. */
 function whyNotStarted(error: unknown, { program }: Command): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   const name = quote(program);
   switch (code) {
     case "ENOENT":
-      return `The command ${name} was not found: give its path, or one that its PATH leads to.`;
+      return `The command ${name} was not found: give its full path, or add its directory to PATH.`;
     case "EACCES":
-      return `The command ${name} may not be executed: it is no program, its permissions forbid it, or a directory of its PATH may not be read.`;
+      return `The command ${name} may not be executed: it is not a program, its permissions forbid it, or a directory in its PATH is not readable.`;
     case "E2BIG":
       return `The arguments of the command ${name} are too long: leave ${PROMPT} out, and the prompt comes on stdin.`;
     default:

@@ -15,13 +15,14 @@ export interface HttpTarget {
   readonly maxRedirects: number;
 }
 
+export const HTTP_METHODS: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const DEFAULT_MAX_REDIRECTS = 3;
 const JSON_TYPE = "application/json";
 
 export function readTarget(configuration: RuntimeConfiguration): HttpTarget {
   refuseUnknownKeys(configuration, ["url", "method", "headers", "body", "timeout", "max_redirects"]);
   const method = (textAt(configuration, "method") ?? "POST").toUpperCase();
-  if (!/^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/.test(method))
+  if (!HTTP_METHODS.includes(method))
     throw invalidRuntime(`The method of an http runtime is ${quote(method)}, expected one such as "POST".`);
   const { body, max_redirects: maxRedirects = DEFAULT_MAX_REDIRECTS } = configuration;
   if (body !== undefined && typeof body !== "string" && !isFields(body) && !Array.isArray(body))

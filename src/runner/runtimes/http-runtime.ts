@@ -29,7 +29,7 @@ async function ask(job: RuntimeJob, target: HttpTarget, { clock }: RuntimeContex
   ): Promise<Received<RuntimeResult>> => {
     const { status } = response;
     const what = nameOf(request);
-    job.log(`${what} answered ${status}`);
+    job.log(`${what} returned ${status}`);
     if (![301, 302, 303, 307, 308].includes(status)) return { result: await resultOf(what, response) };
     await response.body?.cancel();
     const next =
@@ -37,13 +37,17 @@ async function ask(job: RuntimeJob, target: HttpTarget, { clock }: RuntimeContex
         ? redirected(request, status, response.headers.get("location"))
         : `more than ${maxRedirects} redirects are not followed`;
     if (typeof next !== "string") return { next };
-    return { result: { success: false, exitCode: status, error: `${what} answered ${status}: ${next}.` } };
+    return { result: { success: false, exitCode: status, error: `${what} returned ${status}: ${next}.` } };
   };
   try {
     return await exchange(requestOf(job, target), { clock, signal: job.signal, timeoutMs, receive });
   } catch (error) {
     if (error instanceof HttpTimeoutError)
-      return { success: false, timedOut: true, error: `${nameOf(target)} had no answer in ${timeoutMs} ms.` };
+      return {
+        success: false,
+        timedOut: true,
+        error: `${nameOf(target)} had no response in ${timeoutMs} ms.`,
+      };
     return { success: false, error: `${nameOf(target)} failed: ${failureReason(error)}.` };
   }
 }
@@ -57,7 +61,7 @@ async function resultOf(what: string, response: Response): Promise<RuntimeResult
   const { ok: success, status: exitCode } = response;
   const responseBody = await jsonOf(response);
   if (success) return { success, exitCode, responseBody };
-  return { success, exitCode, responseBody, error: `${what} answered ${exitCode}.` };
+  return { success, exitCode, responseBody, error: `${what} returned ${exitCode}.` };
 }
 
 /** `undefined` for a body that is too long or not JSON, which does not make the job fail. */

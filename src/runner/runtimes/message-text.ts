@@ -1,11 +1,11 @@
-/** What a message of an agent SDK says: its text, whether it tells of a failure, and its line in the output. Pure. */
+/** Reads the messages of an agent SDK: their text, their error, and their line in the output. Pure. */
 import { isFields } from "../../fields.js";
 import { messageOf } from "../../errors.js";
 
 const LONGEST_PIECE = 65_536;
-/** Stands for a text that is too long to be written at once. */
+/** Replaces a long text in the JSON, until the text is written in pieces. */
 const LONG_TEXT = "\0long text";
-/** The same, where it is a value and not a name. */
+/** The mark as a value, not as a key. */
 const LONG_TEXT_IN_JSON = /"\\u0000long text"(?!:)/;
 
 /** The text of an assistant's message or of a result; `undefined` for any other. */
@@ -17,24 +17,24 @@ export function summaryIn(message: unknown): string | undefined {
   return textIn(isFields(inner) ? inner["content"] : (inner ?? message["content"]));
 }
 
-/** Why the message says that the work failed; `undefined` when it does not. */
+/** The error that the message reports; `undefined` when it reports none. */
 export function errorIn(message: unknown): string | undefined {
   if (!isFields(message)) return undefined;
   const { type, subtype, is_error: isError } = message;
   const isSubtypeError = typeof subtype === "string" && subtype.startsWith("error");
   if (isError !== true && type !== "error" && !isSubtypeError) return undefined;
   const { error, message: inner, result, content, errors } = message;
-  for (const said of [error, inner, result, content, errors]) {
-    const text = isFields(said) ? (textIn(said["message"]) ?? textIn(said["content"])) : textIn(said);
+  for (const part of [error, inner, result, content, errors]) {
+    const text = isFields(part) ? (textIn(part["message"]) ?? textIn(part["content"])) : textIn(part);
     if (text !== undefined) return text;
   }
   return isSubtypeError ? subtype : "The agent reported an error.";
 }
 
-/** One line of JSON, whatever the message is. In pieces: a text of megabytes is not there a second time as JSON. */
+/** The message as one line of JSON, in pieces: a text of megabytes is never copied as a whole. */
 export function* lineOf(message: unknown): Generator<string> {
   const longTexts: string[] = [];
-  // What looks like the mark of a long text is taken for one.
+  // A text that contains the mark is treated as a long text.
   const shortened = (_: string, value: unknown): unknown =>
     typeof value === "string" && (value.length > LONGEST_PIECE || value.includes(LONG_TEXT))
       ? (longTexts.push(value), LONG_TEXT)
@@ -57,7 +57,7 @@ function jsonOf(message: unknown, replacer: (key: string, value: unknown) => unk
   return JSON.stringify({ type: "unprintable", error: `a ${typeof message}` });
 }
 
-/** A character that is cut in two is written as two escapes, which are one character again when they are read. */
+/** A surrogate pair that is cut in two becomes two escapes, which a JSON parser joins again. */
 function* jsonPieces(text: string): Generator<string> {
   yield '"';
   for (let at = 0; at < text.length; at += LONGEST_PIECE)
@@ -65,7 +65,7 @@ function* jsonPieces(text: string): Generator<string> {
   yield '"';
 }
 
-/** Text, or the texts among blocks. */
+/** The text, or the joined texts of a list of blocks. */
 function textIn(content: unknown): string | undefined {
   if (typeof content === "string") return content === "" ? undefined : content;
   if (!Array.isArray(content)) return undefined;

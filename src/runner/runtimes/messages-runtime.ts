@@ -1,6 +1,6 @@
 /**
- * Runs a job by asking an agent SDK and listening to its messages until they end. Each is a line of the output.
- * What a message means is decided in message-text.ts.
+ * Runs a job by sending its prompt to an agent SDK and reading the messages until they end. Each message becomes a line
+ * of the output. message-text.ts finds the summary and the error in them.
  */
 import { isFields } from "../../fields.js";
 import { invalidRuntime, refuseUnknownKeys } from "../configuration.js";
@@ -23,10 +23,10 @@ export function messagesRuntime(configuration: RuntimeConfiguration, { sdkQuery 
   if (sdkQuery === undefined)
     throw invalidRuntime("A messages runtime needs an sdkQuery: give one to the scheduler or executor.");
   const secrets = secretsIn({ ...textsOf(options["env"]), ...textsOf(options["headers"]) });
-  return { secrets, run: (job) => listen(job, sdkQuery, options) };
+  return { secrets, run: (job) => readMessages(job, sdkQuery, options) };
 }
 
-async function listen(
+async function readMessages(
   job: RuntimeJob,
   sdkQuery: SdkQuery,
   options: Readonly<Record<string, unknown>>,
@@ -42,13 +42,13 @@ async function listen(
   else signal.addEventListener("abort", abort, { once: true });
   try {
     const messages = await waiting.for(() => sdkQuery({ prompt, abortController, options }));
-    // Whoever gives the function may have given one that answers something else.
+    // A host's function may return anything.
     if (messages !== undefined && !(Symbol.asyncIterator in Object(messages)))
-      throw new TypeError("The sdkQuery answered no async iterable of messages.");
+      throw new TypeError("The sdkQuery returned no async iterable of messages.");
     const iterator = messages?.[Symbol.asyncIterator]();
     const result = iterator === undefined ? undefined : await collect(job, iterator, waiting);
     if (result !== undefined) return result;
-    // One that hangs is given up with the job.
+    // If this hangs, the runner abandons the job.
     await iterator?.return?.();
     throw signal.reason;
   } finally {
@@ -56,7 +56,7 @@ async function listen(
   }
 }
 
-/** What the messages say when they have ended; `undefined` when the job is to end before. */
+/** The result after the last message; `undefined` when the wait was ended before. */
 async function collect(
   job: RuntimeJob,
   iterator: AsyncIterator<unknown>,
@@ -76,7 +76,7 @@ async function collect(
   return error === undefined ? { success: true, summary } : { success: false, summary, error };
 }
 
-/** Waits for one thing after the other, until it is ended; no wait leaves anything behind. */
+/** Waits for one promise after the other, until `end` is called. Keeps no reference to a finished wait. */
 class AbortableWait {
   #isEnded = false;
   #endThis: ((nothing: undefined) => void) | undefined;
@@ -86,14 +86,14 @@ class AbortableWait {
     this.#endThis?.(undefined);
   }
 
-  /** `undefined`: it was ended. What comes of the thing later is nobody's business any more. */
+  /** `undefined` after `end`; a later result or error is ignored. */
   for<Value>(begin: () => Value | PromiseLike<Value>): Promise<Value | undefined> {
     return new Promise((resolve, reject) => {
       if (this.#isEnded) {
         resolve(undefined);
         return;
       }
-      // Without a function around it: with one, tens of megabytes of messages outlived their turn.
+      // Not wrapped in a closure: that kept tens of megabytes of messages alive.
       this.#endThis = resolve;
       Promise.resolve(begin()).then(resolve, reject);
     });

@@ -1,4 +1,4 @@
-/** A command as a process group of its own, so that what it has started can be ended with it. */
+/** A command in its own process group, so that the processes it starts can be ended with it. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 
@@ -15,11 +15,11 @@ export interface GroupExit {
 
 export class ProcessGroup {
   readonly process: ChildProcess;
-  /** When its first process has ended, whoever else holds its pipes; rejects when it could not be started. */
+  /** Resolves when the command exits, even if a process that it started still holds its pipes; rejects when it cannot start. */
   readonly exited: Promise<GroupExit>;
   #isOver = false;
 
-  /** Throws what the system says of arguments that it cannot take. */
+  /** Throws the system's error for arguments that are too long. */
   constructor(command: string, args: readonly string[], { cwd, env, hasInput }: GroupOptions) {
     this.process = spawn(command, args, {
       cwd,
@@ -29,11 +29,11 @@ export class ProcessGroup {
       windowsHide: true,
       stdio: [hasInput ? "pipe" : "ignore", "pipe", "pipe"],
     });
-    this.process.on("error", () => {}); // who waits for its exit hears of it
+    this.process.on("error", () => {}); // `exited` rejects with it
     this.exited = this.#exit();
   }
 
-  /** Those who have ended already are no trouble. */
+  /** Does nothing when all processes of the group have ended. */
   kill(signal: NodeJS.Signals): void {
     const { pid } = this.process;
     if (pid === undefined || this.#isOver) return;
@@ -41,11 +41,11 @@ export class ProcessGroup {
       if (process.platform === "win32") this.process.kill(signal);
       else process.kill(-pid, signal);
     } catch {
-      // It is gone, or no longer ours to end.
+      // It has ended, or runs as a different user by now.
     }
   }
 
-  /** Lets go of it: neither its pipes nor itself keep this process alive. */
+  /** Detaches: neither the pipes nor the command keep this process alive. */
   release(): void {
     const { stdin, stdout, stderr } = this.process;
     for (const stream of [stdin, stdout, stderr]) stream?.destroy();
@@ -53,9 +53,9 @@ export class ProcessGroup {
   }
 
   async #exit(): Promise<GroupExit> {
-    // It rejects by itself when there is an "error" before.
+    // `once` rejects on an "error" event.
     await once(this.process, "exit");
-    // What it leaves behind ends with it, and at once: the number of a group may be another's when that is empty.
+    // At once: when the group is empty, the system may reuse its number for a different group.
     this.kill("SIGKILL");
     this.#isOver = true;
     const { exitCode: code, signalCode: signal } = this.process;

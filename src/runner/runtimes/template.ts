@@ -1,8 +1,8 @@
-/** Fills `{prompt}`, `{job_id}`, `{work_item.title}` and the like into text. What is not such a name stays as it is. */
+/** Fills `{prompt}`, `{job_id}`, `{work_item.title}` and the like into a text. Unknown names stay as they are. */
 import { isFields } from "../../fields.js";
 import type { RuntimeJob } from "../runtime.js";
 
-/** The values by their names, `work_item` being the item itself. */
+/** The values by name; `work_item` is the whole item. */
 export function templateValues(job: RuntimeJob): Readonly<Record<string, unknown>> {
   const { prompt, jobId, agent, schedule, attempt, workItem } = job;
   return {
@@ -15,7 +15,7 @@ export function templateValues(job: RuntimeJob): Readonly<Record<string, unknown
   };
 }
 
-/** In one pass: what is filled in is not looked at again. */
+/** In one pass: names inside a filled-in value stay as they are. */
 export function fillTemplate(
   text: string,
   values: Readonly<Record<string, unknown>>,
@@ -30,7 +30,7 @@ export function fillTemplate(
   });
 }
 
-/** As it may stand between the quotes of a JSON text. */
+/** The text as it stands between the quotes of a JSON string. */
 export function escapeJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }

@@ -1,7 +1,7 @@
 /** Would a schedule be started now, and if not, why? Pure; the reasons are asked in the documents' order. */
 import { claimRefusal, type ClaimQuestion } from "../../state/claim-rules.js";
 import type { ClaimRefusal } from "../../state/store.js";
-import type { Schedule } from "../timing/schedule.js";
+import { isAutomatic, type Schedule } from "../timing/schedule.js";
 
 /** Why a schedule or a slot does not run. */
 export type ScheduleSkipReason = "unsupported_type" | ClaimRefusal | "no_work" | "missed";
@@ -17,9 +17,4 @@ export interface ScheduleQuestion extends ClaimQuestion {
 export function checkSchedule({ schedule, ...question }: ScheduleQuestion): ScheduleCheckResult {
   const skipReason = isAutomatic(schedule) ? claimRefusal(question) : "unsupported_type";
   return skipReason === undefined ? { shouldTrigger: true } : { shouldTrigger: false, skipReason };
-}
-
-/** Whether the loop starts it. Webhook and chat schedules wait for a request. */
-export function isAutomatic({ type }: Pick<Schedule, "type">): boolean {
-  return type !== "webhook" && type !== "chat";
 }

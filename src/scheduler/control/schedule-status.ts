@@ -1,11 +1,6 @@
 /** What a schedule looks like from outside: its state, and what keeps it from running right now. */
 import { isoTimeMs } from "../../iso-time.js";
-import type {
-  PlanSource,
-  ScheduleHint,
-  ScheduleState,
-  ScheduleStatus as StoredStatus,
-} from "../../state/schedule-state.js";
+import type { PlanSource, ScheduleHint, ScheduleState, StoredStatus } from "../../state/schedule-state.js";
 import type { ScheduleKey } from "../../state/store.js";
 import { type AgentSchedule, capacityOf } from "../agent.js";
 import type { JobStarter } from "../jobs/job-starter.js";

@@ -14,7 +14,7 @@ export function checkAgent(schema: Schema, subject: Subject, host: HostKeys): re
   return [...faults, ...checkParts(subject, faults, host)];
 }
 
-/** A key that another runtime or another type of schedule has is not a typing mistake: the message says where it belongs. */
+/** A key of a different runtime or type of schedule is not a typing mistake: the message says where it belongs. */
 function withBetterMessage(fault: Fault, subject: Subject): Fault {
   if (fault.code !== "UNKNOWN_KEY") return fault;
   const path = fault.path.slice(subject.path.length);

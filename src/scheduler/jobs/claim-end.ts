@@ -20,10 +20,10 @@ export interface ClaimEnd {
   finish(onClaimEnded: () => void): JobFinish;
   /** Called once, when the store has ended the claim. */
   settle(claim: EndedClaim): void;
-  /** Called once after `settle`, when the record is written too. */
-  close(claim: EndedClaim): void;
-  /** Called in place of `settle` and `close`, when ending the claim was given up. */
+  /** Called instead of `settle`, when ending the claim was given up. */
   abandon(): void;
+  /** Called once after either, when the record is written too or was given up. */
+  close(claim: EndedClaim): void;
 }
 
 /** A job that ran a slot: its result decides the state of its schedule and the next plan. */

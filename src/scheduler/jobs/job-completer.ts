@@ -53,11 +53,12 @@ export class JobCompleter {
     this.#unwrittenCount++;
     this.#next.push({ end, claim: undefined, error: undefined });
     // Jobs that started together end together, each by a promise of its own.
-    if (this.#next.length === 1) queueMicrotask(() => void this.#writeNext());
+    if (this.#next.length === 1) void this.#writeNext();
   }
 
   async #writeNext(): Promise<void> {
     const { clock, checkInterval } = this.#context;
+    await Promise.resolve();
     let left = this.#next;
     this.#next = [];
     for (let tries = 1, triesLeft = TRIES_AFTER_STOP; ; tries++) {
@@ -95,7 +96,7 @@ export class JobCompleter {
       const result = results[index] ?? { claim: "failed", record: "failed", error: failure };
       if (!this.#isWritten(one, token, result)) left.push(one);
     }
-    this.#onSettled();
+    if (left.length < unwritten.length) this.#onSettled();
     return left;
   }
 
@@ -136,6 +137,7 @@ export class JobCompleter {
       end.abandon();
     }
     this.#claims.remove(end.holder);
+    end.close(claim ?? "ended");
     return true;
   }
 

@@ -5,7 +5,7 @@
 import { isoTimeMs } from "../../iso-time.js";
 import { ScheduleMap } from "../../state/schedule-map.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
-import type { OutsideChange, ScheduleKey, SkippedSlot } from "../../state/store.js";
+import type { DefinedSchedule, OutsideChange, ScheduleKey, SkippedSlot } from "../../state/store.js";
 import { adoptPlan } from "./reconcile-plan.js";
 import { isAskedFor, judgeClaim } from "./due-slot.js";
 import {
@@ -19,7 +19,7 @@ import {
 import { RemovedSchedules } from "./removed-schedules.js";
 import type { Plan } from "./governor.js";
 import type { Roster } from "../roster.js";
-import { isAutomatic } from "../control/schedule-check.js";
+import { isAutomatic } from "../timing/schedule.js";
 import { type PlanWrite, PlanWrites } from "./plan-writes.js";
 import { nameOf, type SchedulerContext } from "../context.js";
 
@@ -58,8 +58,17 @@ export class Planner {
     const before = this.#context.roster;
     const definitions = roster.definitions();
     const { schedules } = definitions;
-    const defined = await this.#context.store.define(definitions);
+    // Before the store knows it: a change that is decided meanwhile must not plan a schedule that is removed.
     this.#context.roster = roster;
+    this.#plannedElsewhere = new ScheduleMap();
+    for (const key of schedules) if (key.isAutomatic === false) this.#plannedElsewhere.set(key, true);
+    let defined: readonly DefinedSchedule[];
+    try {
+      defined = await this.#context.store.define(definitions);
+    } catch (error) {
+      this.#context.roster = before;
+      throw error;
+    }
     const removed = before.definitions().schedules.filter((key) => roster.find(key) === undefined);
     this.#removed.note(removed, before, this.#hasJob);
     this.#writes.forget(removed);
@@ -95,7 +104,8 @@ export class Planner {
       const dueMs = this.#dueMs(after);
       const isPaused = (isoTimeMs(after.paused_until) ?? -Infinity) > this.#context.clock.now().getTime();
       const input = this.input(key, current);
-      const isLeft = after.claim != null || input.isPlannedHere === false;
+      const isRemoved = this.#context.roster.find(key) === undefined;
+      const isLeft = isRemoved || after.claim != null || input.isPlannedHere === false;
       if (isLeft || (dueMs !== undefined && !isPaused)) return changes;
       if (dueMs !== undefined) dropped = new Date(dueMs);
       conclusion = planAfter(input, changes);

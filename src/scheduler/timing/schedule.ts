@@ -232,3 +232,8 @@ function intervalUnder<Key extends string>(
 function wrong(key: string, value: unknown, expected: string): ScheduleDefinitionError {
   return new ScheduleDefinitionError(`Invalid ${key} ${quote(value)}: expected ${expected}`, key);
 }
+
+/** Whether the loop starts it. Webhook and chat schedules wait for a request. */
+export function isAutomatic({ type }: Pick<Schedule, "type">): boolean {
+  return type !== "webhook" && type !== "chat";
+}

@@ -3,7 +3,7 @@ import { quote } from "../../errors.js";
 import { PLAIN_TEXT } from "./yaml/state-text.js";
 import type { Damage } from "./yaml/yaml-reader.js";
 
-/** A sentence for each damage, in the order of the text; `fileLine` turns lines of the text into those of the file. */
+/** A sentence for each damage, in the order of the text; `fileLine` maps a line of the text to a line of the file. */
 export function sentences(
   damages: readonly Damage[],
   text: string,

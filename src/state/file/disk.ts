@@ -42,7 +42,7 @@ export async function attempt<T>(path: string, operation: FileOperation, call: P
   }
 }
 
-/** What the call returned, or `undefined` where the system answered with one of these codes. */
+/** The result of the call, or `undefined` where it failed with one of the codes. */
 export async function unless<T>(codes: readonly string[], call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
@@ -65,7 +65,10 @@ export async function syncDirectory(disk: Disk, path: string): Promise<void> {
   }
 }
 
-/** Makes a directory, and those above it, that only its owner can enter. One that is there already stays as it is. */
+/**
+ * Makes a directory, and missing ones above it, that only its owner can enter. One that is there already stays as it
+ * is.
+ */
 export async function makePrivateDirectory(disk: Disk, path: string): Promise<void> {
   const parent = dirname(path);
   const making = (): Promise<unknown> => disk.mkdir(path, 0o700);

@@ -9,7 +9,7 @@ import { attempt, type Disk, errorCode, syncDirectory, unless } from "./disk.js"
 import { StateFileError } from "../errors.js";
 import { type HeldLock, removeQuietly } from "./lock/lock-directory.js";
 
-/** What tells one version of a file from another, as long as somebody holds it open: an inode in use is not given away. */
+/** Identifies a version of a file as long as a handle holds it open: the system does not reuse an inode in use. */
 export interface FileIdentity {
   readonly inode: bigint;
   readonly size: bigint;
@@ -19,7 +19,7 @@ export interface FileIdentity {
 /** A version of a file: its identity, and the handle that keeps its inode from being used again. */
 export interface FileVersion {
   readonly identity: FileIdentity;
-  /** `undefined` for a version so old that any later one has another time. */
+  /** `undefined` for a version so old that any later version has a different time. */
   readonly handle: FileHandle | undefined;
 }
 
@@ -41,8 +41,8 @@ export const NO_HARD_LINKS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Writes the bytes into the lock's own file and renames that over `path`, which also gives the lock back. Answers
- * `undefined`, and changes nothing, when the lock was lost: somebody took this process for dead.
+ * Writes the bytes into the lock's own file and renames that over `path`, which also gives the lock back. Returns
+ * `undefined`, and changes nothing, when the lock was lost because a process took this one for dead.
  */
 export async function replaceFile(
   disk: Disk,
@@ -95,7 +95,9 @@ async function moveOver(disk: Disk, from: string, to: string): Promise<boolean> 
   }
 }
 
-/** Opens a regular file for reading; never follows a link, never waits for a pipe. `undefined` when there is none. */
+/**
+ * Opens a regular file for reading; never follows a link, never waits for a pipe. `undefined` when it does not exist.
+ */
 export async function openRegular(disk: Disk, path: string): Promise<FileHandle | undefined> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   return attempt(path, "open", unless(["ENOENT"], disk.open(path, flags)));

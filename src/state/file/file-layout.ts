@@ -35,7 +35,7 @@ const CONTENT = /(?:^|\n)[ \t]*(?:[^ \t\r\n#]|\r(?!\n))/;
 /** At the left margin: neither a name nor a comment, but something that may change the meaning of all that follows. */
 const MARGIN_MARK = /(?:^|\n)(?![A-Za-z_"'# \n]|\r\n|$)/;
 
-/** `undefined` when there is no line that says `agents:` and no more, or there are too many. */
+/** `undefined` unless exactly one line says `agents:` and nothing else. */
 export function findLayout(bytes: Buffer): FileLayout | undefined {
   // One byte is one character, so that offsets are the same in both.
   const text = bytes.toString("latin1");
@@ -52,7 +52,7 @@ export function findLayout(bytes: Buffer): FileLayout | undefined {
     !hasPrelude &&
     starts.every((at) => isAgentLine(text, at)) &&
     [text.slice(0, headEnd), text.slice(end)].every((part) => !MARGIN_MARK.test(part));
-  // What stands before the first agent may be agents in another layout.
+  // The text before the first agent may hold agents in a different layout.
   if (hasPrelude) starts.unshift(from);
   return {
     text,

@@ -35,7 +35,7 @@ export interface FileStoreOptions {
   /** @default that of who opens it, else the system's */
   readonly clock?: Clock | undefined;
   /**
-   * Where damage is told.
+   * Logs damage.
    * @default Node's process warnings
    */
   readonly logger?: Logger | undefined;
@@ -66,7 +66,7 @@ export interface FileStoreOptions {
   readonly maxOutputBytes?: number | undefined;
 }
 
-/** What a test puts in the place of the real thing. */
+/** Replaced in tests. */
 export interface FileStoreWorld {
   readonly disk?: Disk | undefined;
   /** The time in which other processes live, which a store's own clock need not show. */
@@ -139,7 +139,7 @@ export class FileStore extends SingleOwnerStore {
     return fleetOf(this.#file.document);
   }
 
-  /** Puts `fleet` in the place of everything the file says. Durable when it resolves. */
+  /** Replaces the whole content of the file by `fleet`. Durable when it resolves. */
   async writeFleet(fleet: FleetState): Promise<void> {
     this.#requireOpen();
     const next = newFleet(fleet);

@@ -8,7 +8,7 @@ import type { ScheduleState } from "../schedule-state.js";
 import { type AgentEntry, agentEntry, renderDocument, type StateDocument } from "./yaml/state-document.js";
 import type { NewDocument } from "./state-file.js";
 
-/** An agent as the file has it. Other keys than these are kept as they are. */
+/** An agent as the file has it. Unknown keys are kept as they are. */
 export interface AgentState {
   readonly status?: string | null | undefined;
   readonly current_job?: string | null | undefined;
@@ -21,7 +21,7 @@ export interface AgentState {
   readonly [key: string]: unknown;
 }
 
-/** Agents by name. Names are own keys, so ask with `Object.hasOwn` for those that are not your own. */
+/** Agents by name. Names are own keys: check a name from outside with `Object.hasOwn`. */
 export interface FleetState {
   readonly fleet: Fields;
   readonly agents: Readonly<Record<string, AgentState>>;

@@ -1,6 +1,6 @@
 /**
- * The state file between processes: what it said when last looked at, and how to change it so that nobody's change
- * is lost. A change is read-merge-write under a lock; looking is one `stat` while the file stays the same.
+ * The state file between processes: what it said when last read, and how to change it so that no change is lost. A
+ * change is read-merge-write under a lock; looking is one `stat` while the file stays the same.
  */
 import type { BigIntStats } from "node:fs";
 import { dirname } from "node:path";
@@ -26,7 +26,7 @@ export interface StateFileOptions {
   readonly logger: Logger;
   /** A larger file is not read. */
   readonly maxBytes: number;
-  /** Called when the file turned out to be another one than this process wrote or read last. */
+  /** Called when the file is not the version that this process wrote or read last. */
   onOutsideChange(before: StateDocument, after: StateDocument): void;
 }
 
@@ -84,7 +84,7 @@ export class StateFile {
     this.#canGlance = await isLocal(disk, dirname(path));
   }
 
-  /** Looks at the file, and reads it again if it is another one. Who asks while one look waits its turn shares it. */
+  /** Looks at the file, and reads it again if it has changed. A call while a look waits its turn shares that look. */
   refresh(): Promise<void> {
     if (this.isUpToDate()) return NOTHING_TO_DO;
     this.#looking ??= this.#turns.take(() => {
@@ -102,7 +102,7 @@ export class StateFile {
       const stats = disk.lstatSync(path, { bigint: true, throwIfNoEntry: false });
       return stats !== undefined && this.#isKnown(stats);
     } catch {
-      // What is wrong is told by who looks properly.
+      // The full look reports what is wrong.
       return false;
     }
   }
@@ -125,7 +125,7 @@ export class StateFile {
 
   /**
    * Lets go of the file, for a while or for good. Whether it has changed can still be told afterwards if its last
-   * change is well past: a later one then has another time, even in a file that was given the same inode.
+   * change is well past: a later change then has a different time, even in a file that was given the same inode.
    */
   rest(): Promise<void> {
     return this.#turns.take(async () => {
@@ -156,7 +156,7 @@ export class StateFile {
       requireFile(path, stats);
       await this.#read();
     }
-    // The first look finds what was there before, which is no change.
+    // The first look finds what was there before: not a change.
     if (this.#hasLooked) this.#options.onOutsideChange(before, this.#document);
     this.#hasLooked = true;
   }
@@ -164,7 +164,7 @@ export class StateFile {
   /** `false` when the lock was lost on the way, and nothing changed. */
   async #tryChange(decide: DocumentChange): Promise<boolean> {
     const { disk, path, realClock } = this.#options;
-    // What takes long to read is read before others have to wait for it.
+    // A slow read happens before the lock is taken, so that other processes do not wait for it.
     await this.#look();
     const lock = await takeLock({ disk, clock: realClock, path: `${path}.lock` });
     const alive = new SignOfLife(lock, { clock: realClock, disk });
@@ -185,7 +185,7 @@ export class StateFile {
     }
   }
 
-  /** Once for each damaged version, or what failing writes keep of one would push out what was kept of others. */
+  /** Once for each damaged version, or the copies of repeated failing writes would push out older copies. */
   async #keepDamaged(): Promise<void> {
     if (!this.#isDamaged || this.#isKept) return;
     await keepDamaged(this.#options.disk, this.#options.path, this.#options.clock.now());
@@ -248,7 +248,7 @@ export class StateFile {
   }
 }
 
-/** A directory, a pipe or a link is nobody's state, and reading it could reach elsewhere or never end. */
+/** A directory, a pipe or a link is not a state file, and reading it could reach elsewhere or never end. */
 function requireFile(path: string, stats: BigIntStats): void {
   if (stats.isFile()) return;
   throw new StateFileError(path, "read", new Error("it is not a regular file"), "Move it away.");

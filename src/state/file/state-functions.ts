@@ -2,9 +2,10 @@
  * Schedule state without a scheduler: functions that work from any process, also beside one that runs.
  * In one process all calls for a directory share one store, so that what they know is read once and written together.
  */
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { type Logger, processLogger } from "../../logger.js";
-import { FileStore } from "./file-store.js";
+import type { FileStore } from "./file-store.js";
+import { SharedStores } from "./shared-stores.js";
 import type { FleetState } from "./fleet-state.js";
 import type { ScheduleState, ScheduleStatePatch } from "../schedule-state.js";
 
@@ -65,58 +66,13 @@ export function writeFleetState(
 }
 
 const STATE_FILE = "state.yaml";
-/** Each remembers a whole file, so the oldest has to go. */
-const MOST_STORES = 16;
+/** Each of these stores keeps a whole file in memory, so their number is limited. */
+const stores = new SharedStores({ kept: 16 });
 
-interface SharedStore {
-  readonly store: FileStore;
-  /** The loggers of the calls under way. */
-  readonly loggers: Logger[];
-}
-
-/** By the path of their file, the oldest first. */
-const stores = new Map<string, SharedStore>();
-
-async function withStore<T>(
+function withStore<Result>(
   path: string,
   { logger = processLogger }: StateFunctionOptions,
-  use: (store: FileStore) => Promise<T>,
-): Promise<T> {
-  const { store, loggers } = sharedStore(resolve(path));
-  loggers.push(logger);
-  try {
-    return await use(store);
-  } finally {
-    loggers.splice(loggers.indexOf(logger), 1);
-    // Nobody closes these stores, so none may hold on to a file while nobody uses it.
-    if (loggers.length === 0) await store.rest();
-  }
-}
-
-function sharedStore(path: string): SharedStore {
-  const known = stores.get(path);
-  if (known !== undefined) return known;
-  for (const oldest of stores.keys()) {
-    if (stores.size < MOST_STORES) break;
-    stores.delete(oldest);
-  }
-  const shared = newStore(path);
-  stores.set(path, shared);
-  return shared;
-}
-
-function newStore(path: string): SharedStore {
-  const loggers: Logger[] = [];
-  const tellAll =
-    (level: keyof Logger) =>
-    (message: string): void => {
-      for (const logger of new Set(loggers)) logger[level]?.(message);
-    };
-  const logger: Logger = {
-    debug: tellAll("debug"),
-    info: tellAll("info"),
-    warn: tellAll("warn"),
-    error: tellAll("error"),
-  };
-  return { store: new FileStore({ stateDir: dirname(path), fileName: basename(path), logger }), loggers };
+  act: (store: FileStore) => Promise<Result>,
+): Promise<Result> {
+  return stores.use({ stateDir: dirname(path), fileName: basename(path) }, logger, act);
 }

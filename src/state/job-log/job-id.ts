@@ -54,7 +54,7 @@ export function numberedJobId(startedAt: Date, number: number): string {
   return jobId(startedAt, number % IDS_A_DAY);
 }
 
-/** In two halves: the text of a number that is no small one takes several times as long. */
+/** In two halves: rendering one large number takes several times as long. */
 const HALF = 36 ** (SUFFIX_LENGTH / 2);
 
 function jobId(startedAt: Date, drawn: number): string {
@@ -69,12 +69,12 @@ export function isJobId(text: string): boolean {
   return ID.test(text);
 }
 
-/** The day in an id; `undefined` for a text that is no id. */
+/** The day in an id; `undefined` for a malformed id. */
 export function dayInJobId(id: string): string | undefined {
   return isJobId(id) ? id.slice("job-".length, "job-2026-11-15".length) : undefined;
 }
 
-/** The day in an id. Ids become file names, so whatever is no id ends here with INVALID_STATE. */
+/** The day in an id. Ids become file names, so a malformed one is refused with INVALID_STATE. */
 export function dayOfJob(id: string): string {
   const day = dayInJobId(id);
   if (day === undefined) {

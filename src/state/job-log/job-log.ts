@@ -31,7 +31,7 @@ export interface JobStart {
 export interface JobEnd {
   readonly status: JobEndStatus;
   readonly finished_at: string;
-  /** `null` where nobody saw the end. */
+  /** `null` where the end was not seen. */
   readonly duration_ms: number | null;
   readonly error: string | null;
   readonly summary: string | null;
@@ -109,7 +109,7 @@ export interface JobOutput {
 
 /** Every method rejects a malformed job id with a StateError, code INVALID_STATE. */
 export interface JobLog {
-  /** Opens a record; durable when it resolves. An id that another job has is refused with INVALID_STATE. */
+  /** Opens a record; durable when it resolves. An id that is taken is refused with INVALID_STATE. */
   start(job: NewJob): Promise<JobRecord>;
   /**
    * Closes a record; durable when it resolves. `false`: it is closed already, or unknown; the first close stays. In a log

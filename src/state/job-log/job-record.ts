@@ -67,7 +67,7 @@ function readStart(
     schedule: valueAt(given, "schedule", optionalText),
     trigger: valueAt(given, "trigger", triggerRule),
     slot: valueAt(given, "slot", optionalTime),
-    // A newer version's reason is no reason to lose the record.
+    // An unknown source, of a newer version, must not lose the record.
     source: sourceRule.read(given["source"]) ?? null,
     attempt: given["attempt"] === undefined ? 1 : valueAt(given, "attempt", attemptRule),
     prompt: valueAt(given, "prompt", optionalText),
@@ -119,7 +119,7 @@ export function newEnd(outcome: JobOutcomeRecord, finishedAt: Date): JobEnd {
   }
 }
 
-/** Whether a record is already as a log would have it, with nothing in it that is another's to change: most are. */
+/** Whether a log can write the record as it is. Most are: they hold no object that the caller could change later. */
 export function isPlainRecord(job: EndedJobRecord): boolean {
   return (
     job.work_item === null &&
@@ -146,13 +146,13 @@ function isNullOr(value: unknown, rule: Rule<unknown>): boolean {
   return value === null || (value !== undefined && rule.read(value) !== undefined);
 }
 
-/** What a caller gave, as nobody has checked it yet. */
+/** What a caller gave, not checked yet. */
 function fieldsOf(given: unknown): Fields {
   if (isFields(given)) return given;
   throw invalidState(`it is ${quote(given)}, expected its keys and values`);
 }
 
-/** The start that a file tells of; `undefined` where it is none. */
+/** A start as a file has it; `undefined` where it is malformed. */
 export function storedStart(value: unknown): JobStart | undefined {
   return stored(value, (fields) =>
     readStart(fields, {
@@ -163,7 +163,7 @@ export function storedStart(value: unknown): JobStart | undefined {
   );
 }
 
-/** The end that a file tells of; `undefined` where it is none. */
+/** An end as a file has it; `undefined` where it is malformed. */
 export function storedEnd(value: unknown): JobEnd | undefined {
   return stored(value, (fields) =>
     readEnd(fields, {
@@ -187,7 +187,7 @@ const UNKNOWN_END = {
 export function jobRecord(start: JobStart, end: JobEnd | undefined): JobRecord {
   const { id, agent, schedule, trigger, slot, source, attempt, prompt, work_item, started_at } = start;
   const { status, finished_at, duration_ms, error, summary, exit_code, response_body } = end ?? UNKNOWN_END;
-  // One by one: an object made by two spreads is slow to make and has a shape of its own.
+  // One by one: an object made by two spreads is slow, and V8 gives it a separate shape.
   return {
     id,
     agent,

@@ -21,7 +21,7 @@ export interface RetentionLimits {
   readonly maxJobs: number;
 }
 
-/** What was asked for, or the defaults. Infinity is no limit; throws at what is neither. */
+/** What was asked for, or the defaults. Infinity stands for unlimited; throws for an invalid number. */
 export function retentionLimits(asked: {
   readonly [Limit in keyof RetentionLimits]?: number | undefined;
 }): RetentionLimits {

@@ -1,4 +1,7 @@
-/** The record of a job whose slot another claim had taken before it ended: its result changes nothing, but is kept. Pure. */
+/**
+ * The record of a job whose slot a later claim took before the job ended: its result changes nothing, but is kept.
+ * Pure.
+ */
 import type { EndedJobRecord } from "./job-log.js";
 
 export function supersededRecord(record: EndedJobRecord): EndedJobRecord {

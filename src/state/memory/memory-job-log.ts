@@ -98,7 +98,7 @@ export class MemoryJobLog implements OwnedJobLog {
 
   async list(filter: JobFilter = {}): Promise<readonly JobRecord[]> {
     const wanted = [...this.#records.values()].filter((record) => isWanted(record, filter));
-    // Reversed first: sorting keeps the order of equals, and of those the later one comes first.
+    // Reversed first: sorting keeps the order of equal times, so the later record comes first.
     const newestFirst = wanted
       .toReversed()
       .toSorted((a, b) => (a.started_at === b.started_at ? 0 : a.started_at < b.started_at ? 1 : -1));

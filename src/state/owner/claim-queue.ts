@@ -12,7 +12,7 @@ import { Leases, type TakenClaim } from "./leases.js";
 import { NewClaims } from "./new-claims.js";
 import {
   hasCapacity,
-  type HeldClaim,
+  type QueueClaim,
   isOlder,
   newEntry,
   type QueueAgent,
@@ -40,7 +40,7 @@ interface Taking {
 export class ClaimQueue {
   readonly #clock: Clock;
   #entries = new ScheduleMap<QueueEntry>();
-  readonly #held: Leases<HeldClaim>;
+  readonly #held: Leases<QueueClaim>;
   #order = new DueOrder();
   readonly #newClaims: NewClaims;
 
@@ -141,7 +141,7 @@ export class ClaimQueue {
     return this.#held.renew(claim);
   }
 
-  find(claim: ClaimToken): HeldClaim | undefined {
+  find(claim: ClaimToken): QueueClaim | undefined {
     return this.#held.find(claim);
   }
 
@@ -163,7 +163,7 @@ export class ClaimQueue {
     for (const { claim } of this.#held.values()) this.#putBack(claim);
   }
 
-  /** When something can be claimed; a waiting slot counts if its agent has capacity, and lies in the past then. */
+  /** When the next slot comes due that does not wait for capacity or for a limit. */
   nextDueMs(): number | undefined {
     return this.#order.first?.dueMs;
   }
@@ -178,7 +178,7 @@ export class ClaimQueue {
     this.#order.place(entry);
   }
 
-  /** Claims waiting entries whose agent has capacity: those older than `due`, or all. */
+  /** Claims waiting entries whose agent has capacity, as long as they are older than `due`. */
   #takeWaiting(taking: Taking, due?: QueueEntry): void {
     while (hasRoom(taking)) {
       const first = this.#order.firstReady;

@@ -34,7 +34,7 @@ interface WrittenStates {
 
 export class JobFinishes {
   readonly #store: FinishingStore;
-  /** Jobs whose claim has ended and whose record is not written yet. */
+  /** Jobs whose claim has ended and whose record is still to be written. */
   readonly #unrecorded = new Set<string>();
 
   constructor(store: FinishingStore) {
@@ -53,7 +53,7 @@ export class JobFinishes {
       this.#finishRest(rest),
     ]);
     for (const [index, { claim }] of held.entries())
-      if (isWritten(records[index])) this.#unrecorded.delete(claim.jobId);
+      if (isSettled(records[index])) this.#unrecorded.delete(claim.jobId);
     if (states.failure !== undefined && rest.length === 0 && !records.some(isWritten))
       throw states.failure.error;
     const heldResults = states.results.map((result, index) => finishResult(result, records[index]));
@@ -111,7 +111,9 @@ export class JobFinishes {
     held.triedState = triedState ?? held.triedState;
   }
 
-  /** Finishes whose claim is not held: ended by an earlier call, being ended by another one, or superseded. */
+  /**
+   * Finishes whose claim is not held, because an earlier call ends it or has ended it, or because it is superseded.
+   */
   async #finishRest(ends: readonly JobFinish[]): Promise<readonly FinishResult[]> {
     if (ends.length === 0) return [];
     const endings = ends.map(({ claim }) => this.#store.queue.find(claim)?.ending);
@@ -163,7 +165,7 @@ export class JobFinishes {
     return ends.map(({ claim, record }, index) => {
       const isClosed = record !== undefined && closed.has(claim.jobId);
       const result = isClosed ? undefined : records[index];
-      if (record !== undefined && isWritten(result)) this.#unrecorded.delete(claim.jobId);
+      if (record !== undefined && isSettled(result)) this.#unrecorded.delete(claim.jobId);
       return finishResult({ claim: areEnded[index] === true ? "ended" : "superseded" }, result);
     });
   }
@@ -174,7 +176,7 @@ export class JobFinishes {
     return closed !== undefined && record !== undefined && isSameEnd(closed, record);
   }
 
-  /** Does not reject. "none" where there is no record to write. */
+  /** Does not reject. "none" for a finish without a record. */
   async #closeRecords(records: readonly (EndedJobRecord | undefined)[]): Promise<readonly RecordResult[]> {
     const given = records.filter((record) => record !== undefined);
     if (given.length === 0) return records.map(() => "none");
@@ -192,6 +194,12 @@ type RecordResult = RecordFailure | "none" | undefined;
 
 function isWritten(record: RecordResult): boolean {
   return record === undefined;
+}
+
+/** Whether a repeated call could do no better: the record is durable, or can never be written. */
+function isSettled(record: RecordResult): boolean {
+  if (record === undefined || record === "none") return true;
+  return record.error instanceof StateError && record.error.code === "INVALID_STATE";
 }
 
 /** Both lists as one: at each place the next of `first` where `isFirst` says so, else the next of `second`. */
@@ -218,7 +226,6 @@ function fixedChange(change: ScheduleChange): ScheduleChange {
   try {
     return checkedChange(change);
   } catch (error) {
-    if (!(error instanceof StateError)) throw error;
     return () => {
       throw error;
     };

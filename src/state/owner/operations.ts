@@ -46,7 +46,7 @@ export class SeenDraft implements StateDraft {
   }
 }
 
-/** Records claims, except those that the state forbids by now. */
+/** Records claims, unless the state forbids them by now. */
 export class ClaimOperation implements StateOperation {
   readonly #taken: readonly TakenClaim[];
   readonly #now: () => Date;
@@ -141,8 +141,8 @@ export class EndOperation implements StateOperation {
     const patch = keepsSlot
       ? givenBack(state)
       : completion(state, checkedPatch(decidedBy(change, wholeState(state))));
-    const withJob = record === undefined ? patch : { ...patch, last_job: lastJobOf(record) };
-    return this.#isDefined(claim) ? withJob : { ...withJob, ...NO_PLAN };
+    const withJob = record === undefined ? patch : mergedFields(patch, { last_job: lastJobOf(record) });
+    return this.#isDefined(claim) ? withJob : mergedFields(withJob, NO_PLAN);
   }
 }
 

@@ -11,7 +11,7 @@ export type RecordFailures = readonly (RecordFailure | undefined)[];
 export interface OwnedJobLog extends JobLog {
   /** Opens records. A record that is there stays as it is. */
   openRecords(jobs: readonly JobRecord[]): Promise<RecordFailures>;
-  /** Closes records, also those that were never opened. A record that is closed stays as it is. */
+  /** Closes records, also of jobs whose record was never opened. A record that is closed stays as it is. */
   closeRecords(jobs: readonly EndedJobRecord[]): Promise<RecordFailures>;
   /** The records that are closed, by job id. */
   closedRecords(ids: readonly string[]): Promise<ReadonlyMap<string, EndedJobRecord>>;

@@ -20,7 +20,7 @@ export interface QueueEntry extends HeapMember {
   /** Order of definition, which breaks ties. */
   readonly order: number;
   /** The claim under which it runs. */
-  heldBy: HeldClaim | undefined;
+  heldBy: QueueClaim | undefined;
 }
 
 /** A new entry; `known` is the entry of the same schedule in the definitions before. */
@@ -53,7 +53,7 @@ export interface QueueAgent extends HeapMember {
   line: IndexedHeap<QueueEntry> | undefined;
 }
 
-export interface HeldClaim extends Leased {
+export interface QueueClaim extends Leased {
   readonly agent: QueueAgent;
   /** `undefined` while its schedule is not defined. */
   entry: QueueEntry | undefined;

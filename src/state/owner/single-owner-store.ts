@@ -75,7 +75,7 @@ export abstract class SingleOwnerStore implements StateStore {
 
   /** The log that `jobs` is the public side of. */
   protected abstract get log(): OwnedJobLog;
-  /** Brings what is known up to date, where another process may have changed it. */
+  /** Brings what is known up to date, where a second process may have changed it. */
   protected abstract refresh(): Promise<void>;
   /** What is known of a schedule, without waiting. */
   protected abstract known(key: ScheduleKey): Partial<ScheduleState>;
@@ -145,9 +145,10 @@ export abstract class SingleOwnerStore implements StateStore {
     const askedMs = this.#clock.monotonic();
     await this.refresh();
     const { claims: taken, skipped, expired } = this.#queue.take(limit, askedMs);
+    // Right after taking: what is due by now was taken, or waits.
+    const dueMs = this.#queue.nextDueMs();
     if (expired.length > 0) await this.#endExpired(expired);
     const claims = await this.#record(taken);
-    const dueMs = this.#queue.nextDueMs();
     return { claims, skipped, nextDueAt: dueMs === undefined ? undefined : new Date(dueMs) };
   }
 
@@ -210,8 +211,9 @@ export abstract class SingleOwnerStore implements StateStore {
   }
 
   /**
-   * Gives claims back that are not held: those of `keys`, or all of them before ownership is given up, or the next owner
-   * would take them for interrupted. Does not reject: a claim that is not held is ignored, and the next owner frees it.
+   * Gives back claims that are not held, of `keys` or of all schedules. Before ownership is given up that is needed,
+   * or the next owner would count them as interrupted. Does not reject: a claim that is not held is ignored, and the
+   * next owner frees it.
    */
   protected async free(
     commit: (operation: StateOperation) => Promise<void>,
@@ -236,7 +238,7 @@ export abstract class SingleOwnerStore implements StateStore {
     return { apply: (draft) => operation.apply(new SeenDraft(draft, this.#isHeld)) };
   }
 
-  /** Makes claims durable, and returns those that the state still allows. */
+  /** Makes claims durable, and returns the claims that the state still allows. */
   async #record(taken: readonly TakenClaim[]): Promise<readonly Claim[]> {
     if (taken.length === 0) return [];
     const operation = new ClaimOperation(taken, () => this.#clock.now());

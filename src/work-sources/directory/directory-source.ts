@@ -1,6 +1,6 @@
 /**
- * Work as files in a directory that any number of processes share. A claim is a rename into `working`, which only one
- * can win, under a name that says until when: whoever comes after that puts the file back.
+ * Work items as files in a directory that any number of processes share. A claim is a rename into `working`, which only
+ * one process can win. The new name has the claim's expiry: after it, any process may move the file back.
  */
 import { resolve } from "node:path";
 import type { Clock } from "../../clock.js";
@@ -10,11 +10,11 @@ import { randomToken } from "../../random.js";
 import { type Disk, nodeDisk, unless } from "../../state/file/disk.js";
 import { AsyncLock } from "../../async-lock.js";
 import { type ClaimedName, claimedName, isIgnored, isItemName, readClaimedName } from "./claim-name.js";
-import { Complaints } from "./file-warnings.js";
+import { FileWarnings } from "./file-warnings.js";
 import { attempt } from "./disk-fault.js";
 import { writeOutcome } from "./outcome-file.js";
 import { idOf, ReadyFiles, readWork } from "./ready-files.js";
-import { type Twin, WorkFolder } from "./work-folder.js";
+import { type OtherLink, WorkFolder } from "./work-folder.js";
 import { claimExpiryMs, invalidSource, requireKnownKeys } from "../source-config.js";
 import type {
   FetchOptions,
@@ -37,18 +37,18 @@ export interface DirectorySourceOptions {
 interface HeldFile {
   claimed: ClaimedName;
   hasEnded: boolean;
-  /** A renewal gives the file another name: nothing else may look for it meanwhile. */
-  readonly turns: AsyncLock;
+  /** A renewal renames the file: no other call may use the old name meanwhile. */
+  readonly lock: AsyncLock;
 }
 
-/** How long a file may take on its way back; after that somebody else sees to it. */
+/** How long a process may take to move an expired file back, before a different process does it. */
 const LONGEST_RETURN_MS = 60_000;
 
 export class DirectorySource implements WorkSourceAdapter {
   readonly #folder: WorkFolder;
   readonly #clock: Clock;
   readonly #claimExpiryMs: number;
-  readonly #complaints: Complaints;
+  readonly #warnings: FileWarnings;
   readonly #ready: ReadyFiles;
   readonly #held = new Map<string, HeldFile>();
   readonly #beingClaimed = new Set<string>();
@@ -57,8 +57,8 @@ export class DirectorySource implements WorkSourceAdapter {
     this.#folder = new WorkFolder(resolve(path), disk);
     this.#clock = clock;
     this.#claimExpiryMs = expiryMs;
-    this.#complaints = new Complaints(logger);
-    this.#ready = new ReadyFiles(this.#folder, this.#complaints);
+    this.#warnings = new FileWarnings(logger);
+    this.#ready = new ReadyFiles(this.#folder, this.#warnings);
   }
 
   async fetchAvailableWork(options: FetchOptions = {}): Promise<readonly WorkItem[]> {
@@ -82,7 +82,7 @@ export class DirectorySource implements WorkSourceAdapter {
   async renewWork(id: string): Promise<boolean> {
     return this.#withHeld(id, async (held) => {
       const renewed = { ...held.claimed, expiresMs: this.#expiryMs(this.#claimExpiryMs) };
-      const isHeld = await this.#folder.take(this.#working(held.claimed), this.#working(renewed));
+      const isHeld = await this.#folder.rename(this.#working(held.claimed), this.#working(renewed));
       if (isHeld) held.claimed = renewed;
       else this.#end(held);
       return isHeld;
@@ -93,12 +93,12 @@ export class DirectorySource implements WorkSourceAdapter {
     return this.#withHeld(id, async (held) => {
       await this.#folder.prepare();
       const written = await writeOutcome(this.#folder, outcome, this.#clock.now());
-      const place = outcome.outcome === "success" ? "done" : "failed";
+      const subfolder = outcome.outcome === "success" ? "done" : "failed";
       let name: string | undefined;
       try {
         const { claimed } = held;
         const isFree = (free: string): Promise<boolean> => written.isFree(free);
-        name = await this.#folder.move(this.#working(claimed), place, claimed.name, { isFree });
+        name = await this.#folder.move(this.#working(claimed), subfolder, claimed.name, { isFree });
       } finally {
         if (name === undefined) await written.discard();
       }
@@ -108,12 +108,12 @@ export class DirectorySource implements WorkSourceAdapter {
     });
   }
 
-  /** There is no place for a reason in a directory. */
+  /** Ignores the reason: a directory has no place for it. */
   async releaseWork(id: string): Promise<boolean> {
     return this.#withHeld(id, async (held) => {
       await this.#folder.prepare();
       const { claimed } = held;
-      // From then on it may be anybody's.
+      // From then on a different adapter may claim it.
       const onPlaced = (): void => this.#end(held);
       const name = await this.#folder.move(this.#working(claimed), "ready", claimed.name, { onPlaced });
       this.#end(held);
@@ -132,8 +132,8 @@ export class DirectorySource implements WorkSourceAdapter {
       ["done", name],
       ["failed", name],
     ] as const;
-    for (const [place, file] of places) {
-      const item = file === undefined ? undefined : await readWork(this.#folder, place, name, file);
+    for (const [subfolder, file] of places) {
+      const item = file === undefined ? undefined : await readWork(this.#folder, subfolder, name, file);
       if (item !== undefined && !("problem" in item)) return item;
     }
     return undefined;
@@ -145,19 +145,19 @@ export class DirectorySource implements WorkSourceAdapter {
     const stats = await attempt(from, "look at", unless(["ENOENT"], this.#folder.disk.lstat(from)));
     if (stats?.isFile() === false) return { isClaimed: false, reason: "gone" };
     const claimed = { name, token: randomToken(), expiresMs: this.#expiryMs(this.#claimExpiryMs) };
-    if (stats === undefined || !(await this.#folder.take(from, this.#working(claimed))))
+    if (stats === undefined || !(await this.#folder.rename(from, this.#working(claimed))))
       return { isClaimed: false, reason: (await this.#claimOf(name)) === undefined ? "gone" : "taken" };
     const item = await readWork(this.#folder, "working", name, claimedName(claimed));
     if (item === undefined || "problem" in item) {
-      // Whoever looks at it next in its old place says what is wrong with it.
+      // The next fetch warns about the file in `ready`.
       await this.#folder.move(this.#working(claimed), "ready", name);
       return { isClaimed: false, reason: "gone" };
     }
-    this.#held.set(name, { claimed, hasEnded: false, turns: new AsyncLock() });
+    this.#held.set(name, { claimed, hasEnded: false, lock: new AsyncLock() });
     return { isClaimed: true, item, expiresAt: new Date(claimed.expiresMs) };
   }
 
-  /** Puts back what nobody works on any more, and answers the names of what is being worked on. */
+  /** Moves files with expired claims back, and returns the names of the items with valid claims. */
   async #returnExpired(signal: AbortSignal | undefined): Promise<ReadonlySet<string>> {
     const inUse = new Set<string>();
     for (const file of await this.#folder.list("working")) {
@@ -165,41 +165,44 @@ export class DirectorySource implements WorkSourceAdapter {
       if (file !== undefined && isIgnored(file)) continue;
       const claimed = file === undefined ? undefined : readClaimedName(file);
       if (claimed === undefined)
-        this.#complaints.make(this.#folder.fileIn("working", file ?? "a name"), "was not claimed by anybody");
-      else if (claimed.expiresMs > this.#clock.now().getTime() || !(await this.#putBack(claimed)))
+        this.#warnings.warn(
+          this.#folder.fileIn("working", file ?? "a name"),
+          "does not have the name of a claimed file",
+        );
+      else if (claimed.expiresMs > this.#clock.now().getTime() || !(await this.#moveBack(claimed)))
         inUse.add(claimed.name);
     }
     return inUse;
   }
 
-  /** Answers `false` for a file that stays where it is, or that somebody else puts back. */
-  async #putBack(expired: ClaimedName): Promise<boolean> {
+  /** Returns `false` for a file that stays in `working`, or that a different process moves. */
+  async #moveBack(expired: ClaimedName): Promise<boolean> {
     const expiresMs = this.#expiryMs(Math.min(this.#claimExpiryMs, LONGEST_RETURN_MS));
     const returning = { ...expired, expiresMs };
     const path = this.#working(returning);
     try {
-      if (!(await this.#folder.take(this.#working(expired), path))) return false;
-      const twin = await this.#folder.twinOf(path);
-      if (twin === undefined) await this.#folder.move(path, "ready", expired.name);
-      else if (mayGo(expired, twin)) await this.#folder.disk.unlink(path);
-      return twin === undefined;
+      if (!(await this.#folder.rename(this.#working(expired), path))) return false;
+      const link = await this.#folder.otherLinkOf(path);
+      if (link === undefined) await this.#folder.move(path, "ready", expired.name);
+      else if (mayRemove(expired, link)) await this.#folder.disk.unlink(path);
+      return link === undefined;
     } catch (error) {
-      this.#complaints.make(this.#working(expired), `could not be put back: ${messageOf(error)}`);
+      this.#warnings.warn(this.#working(expired), `could not be moved back: ${messageOf(error)}`);
       return false;
     }
   }
 
-  /** What a file of this name is called in `working`, if somebody has claimed it. */
+  /** The name of a claimed item's file in `working`; `undefined` for an item without a claim. */
   async #claimOf(name: string): Promise<string | undefined> {
     const files = await this.#folder.list("working");
     return files.find((file) => file !== undefined && readClaimedName(file)?.name === name);
   }
 
-  /** Answers `false` without a claim of this adapter that lasts. */
+  /** Returns `false` for an item that this adapter does not hold. */
   async #withHeld(id: string, act: (held: HeldFile) => Promise<boolean>): Promise<boolean> {
     const held = this.#held.get(this.#nameOf(id) ?? "");
     if (held === undefined) return false;
-    return held.turns.take(async () => !held.hasEnded && (await act(held)));
+    return held.lock.take(async () => !held.hasEnded && (await act(held)));
   }
 
   #end(held: HeldFile): void {
@@ -228,9 +231,9 @@ export class DirectorySource implements WorkSourceAdapter {
   }
 }
 
-/** Of two claims on one file the one with the lesser token goes, so that never both do. */
-function mayGo({ token }: ClaimedName, { place, name }: Twin): boolean {
-  const other = place === "working" ? readClaimedName(name)?.token : undefined;
+/** Of two claims on one file the one with the smaller token is removed, so that never both are. */
+function mayRemove({ token }: ClaimedName, { subfolder, name }: OtherLink): boolean {
+  const other = subfolder === "working" ? readClaimedName(name)?.token : undefined;
   return other === undefined || token < other;
 }
 
@@ -243,7 +246,7 @@ export function createDirectorySource(
   const { path } = config;
   if (typeof path !== "string" || path === "" || path.includes("\0"))
     throw invalidSource(
-      `The path of a work source of type "directory" is that of a directory; got ${quote(path)}.`,
+      `The path of a work source of type "directory" is ${quote(path)}, expected the path of a directory.`,
     );
   return new DirectorySource({ path, claimExpiryMs: claimExpiryMs(config), clock, logger });
 }

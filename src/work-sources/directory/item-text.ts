@@ -1,4 +1,4 @@
-/** What the text of an item's file says: Markdown with or without front matter, YAML, or JSON. Pure. */
+/** Parses the text of an item's file: Markdown with or without front matter, YAML, or JSON. Pure. */
 import { isFields } from "../../fields.js";
 import { extname } from "node:path";
 import { parseDocument } from "yaml";
@@ -10,12 +10,12 @@ export interface WrittenItem extends ItemFields {
   readonly title: string;
 }
 
-/** The whole text between `---` lines at the very beginning, and what follows. */
+/** The text between `---` lines at the very beginning, and the text after them. */
 const FRONT_MATTER = /^---[ \t]*\r?\n(?:(.*?)\r?\n)?---[ \t]*(?:\r?\n(.*))?$/s;
 const HEADING = /^ {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*$/;
 const FENCE = /^ {0,3}(?:```|~~~)/;
 
-/** What a file of this name says, or what is wrong with it. */
+/** The item in a file of the name, or why the file is invalid. */
 export function readItemText(name: string, text: string): WrittenItem | FieldsProblem {
   if (text.trim() === "") return { problem: "is empty" };
   try {
@@ -28,7 +28,7 @@ export function readItemText(name: string, text: string): WrittenItem | FieldsPr
     const description = [item.description, body].filter((part) => part.trim() !== "").join("\n\n");
     return { ...item, title, description };
   } catch (error) {
-    return { problem: `cannot be understood: ${messageOf(error)}` };
+    return { problem: `cannot be parsed: ${messageOf(error)}` };
   }
 }
 
@@ -43,7 +43,7 @@ function parseJson(text: string): unknown {
   return JSON.parse(text);
 }
 
-/** Nothing at all is a map without keys. */
+/** An empty text is an empty map. */
 function parseYaml(text: string): unknown {
   const document = parseDocument(text, { logLevel: "silent" });
   const [error] = document.errors;
@@ -52,7 +52,7 @@ function parseYaml(text: string): unknown {
   return value ?? {};
 }
 
-/** The first heading; a `#` in a fenced block of code is none. */
+/** The first heading outside of fenced code. */
 function headingOf(markdown: string): string | undefined {
   let isFenced = false;
   for (const line of markdown.split(/\r?\n/)) {

@@ -1,4 +1,4 @@
-/** What came of an item, in a file beside it. It is safe on the disk before the item is moved, and gets its name after. */
+/** Writes the outcome of an item to a file beside it: durably before the item is moved, and under its final name after. */
 import { randomToken } from "../../random.js";
 import { closeQuietly, syncDirectory, unless } from "../../state/file/disk.js";
 import type { WorkOutcome } from "../work-source.js";
@@ -7,22 +7,22 @@ import { attempt } from "./disk-fault.js";
 import type { WorkFolder } from "./work-folder.js";
 
 export interface WrittenOutcome {
-  /** Whether an outcome of an item of this name may be put there: no other is. */
+  /** Whether there is no outcome yet of an item of the name. */
   isFree(name: string): Promise<boolean>;
-  /** Puts it beside the item. */
+  /** Renames the file so that it is beside the item. */
   putBeside(name: string): Promise<void>;
   discard(): Promise<void>;
 }
 
-/** Writes the outcome under a hidden name. A full disk is noticed here, while the item is still claimed. */
+/** Writes the outcome under a hidden name. A full disk fails here, while the item is still claimed. */
 export async function writeOutcome(
   folder: WorkFolder,
   outcome: WorkOutcome,
   finishedAt: Date,
 ): Promise<WrittenOutcome> {
   const { disk } = folder;
-  const place = outcome.outcome === "success" ? "done" : "failed";
-  const hidden = folder.fileIn(place, `.${randomToken()}${OUTCOME_SUFFIX}.tmp`);
+  const subfolder = outcome.outcome === "success" ? "done" : "failed";
+  const hidden = folder.fileIn(subfolder, `.${randomToken()}${OUTCOME_SUFFIX}.tmp`);
   const discard = async (): Promise<void> => {
     await attempt(hidden, "remove", unless(["ENOENT"], disk.unlink(hidden)));
   };
@@ -35,13 +35,13 @@ export async function writeOutcome(
   return {
     discard,
     async isFree(name) {
-      const path = folder.fileIn(place, name + OUTCOME_SUFFIX);
+      const path = folder.fileIn(subfolder, name + OUTCOME_SUFFIX);
       return (await attempt(path, "look at", unless(["ENOENT"], disk.lstat(path)))) === undefined;
     },
     async putBeside(name) {
-      const path = folder.fileIn(place, name + OUTCOME_SUFFIX);
+      const path = folder.fileIn(subfolder, name + OUTCOME_SUFFIX);
       await attempt(path, "rename", disk.rename(hidden, path));
-      await attempt(path, "sync", syncDirectory(disk, folder.fileIn(place)));
+      await attempt(path, "sync", syncDirectory(disk, folder.fileIn(subfolder)));
     },
   };
 }
@@ -61,7 +61,7 @@ async function write({ disk }: WorkFolder, path: string, text: string): Promise<
     await handle.writeFile(bytes);
     await handle.sync();
     const { size } = await handle.stat();
-    if (size !== bytes.length) throw new Error(`${size} of ${bytes.length} bytes were kept`);
+    if (size !== bytes.length) throw new Error(`only ${size} of ${bytes.length} bytes were written`);
   } finally {
     await closeQuietly(handle);
   }

@@ -1,4 +1,4 @@
-/** Reads an item's file: a regular one, not followed through a link, not too large, of valid text. */
+/** Reads an item's file, which must be a regular file, not a link, not too large, and valid UTF-8. */
 import { constants, type Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { messageOf } from "../../errors.js";
@@ -13,7 +13,7 @@ export interface ReadItem extends WrittenItem {
   readonly modifiedAt: Date;
 }
 
-/** What the file says, or what is wrong with it; `undefined` when there is none. One that cannot be read harms no other. */
+/** The item, or why the file is invalid; `undefined` for a missing file. Never rejects, so a bad file affects no other item. */
 export async function readItem(
   disk: Disk,
   path: string,
@@ -39,7 +39,7 @@ export async function readItem(
   }
 }
 
-/** Why this cannot be an item's file. */
+/** Why the file cannot be an item's. */
 export function fileProblem(stats: Stats): string | undefined {
   if (stats.isSymbolicLink()) return "is a link";
   if (stats.isDirectory()) return "is a directory";
@@ -53,7 +53,10 @@ async function textOf(handle: FileHandle, size: number): Promise<FieldsProblem |
   for (let bytesRead = -1; bytesRead !== 0 && length <= size; length += bytesRead)
     ({ bytesRead } = await handle.read(bytes, length, bytes.length - length, length));
   if (length > size)
-    return { problem: "grew while it was read: write elsewhere, and move it in when it is whole" };
+    return {
+      problem:
+        "grew while it was read: write the file in a different directory, and move it here when it is complete",
+    };
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, length));
   } catch {

@@ -1,6 +1,6 @@
 /**
- * The four directories of a directory of work, and how a file gets from one to another: never over another file, and
- * never so that it is lost. Who may move it is decided by the claims.
+ * The four subfolders of a work directory, and how a file moves between them: never over an existing file, and never so
+ * that a crash loses it. The claims decide which process may move a file.
  */
 import { dirname, join } from "node:path";
 import { randomToken } from "../../random.js";
@@ -10,21 +10,21 @@ import { NO_HARD_LINKS } from "../../state/file/durable-file.js";
 import { numberedName } from "./claim-name.js";
 import { attempt, diskFault } from "./disk-fault.js";
 
-export type Place = "done" | "failed" | "ready" | "working";
-const PLACES: readonly Place[] = ["ready", "working", "done", "failed"];
-/** After so many files of one name, the next ones are no longer numbered: counting would take ever longer. */
+export type Subfolder = "done" | "failed" | "ready" | "working";
+const SUBFOLDERS: readonly Subfolder[] = ["ready", "working", "done", "failed"];
+/** After this many files of one name, a file gets a random suffix, because counting would take ever longer. */
 const NUMBERS = 9;
 
-/** Another link to the same file. */
-export interface Twin {
-  readonly place: Place;
+/** A second link to the same file. */
+export interface OtherLink {
+  readonly subfolder: Subfolder;
   readonly name: string;
 }
 
 export interface MoveOptions {
-  /** Whether the file may have this name there, as far as other files than its own go. */
+  /** Whether the name is free for the files that go with the item. */
   readonly isFree?: ((name: string) => Promise<boolean>) | undefined;
-  /** Called when the file is in its new place, and perhaps still in the old one. */
+  /** Called when the file is in its new subfolder, and perhaps still in the old one. */
   readonly onPlaced?: (() => void) | undefined;
 }
 
@@ -37,15 +37,15 @@ export class WorkFolder {
     this.disk = disk;
   }
 
-  fileIn(place: Place, name = ""): string {
-    return join(this.path, place, name);
+  fileIn(subfolder: Subfolder, name = ""): string {
+    return join(this.path, subfolder, name);
   }
 
-  /** Makes what is missing. */
+  /** Creates the missing subfolders. */
   async prepare(): Promise<void> {
-    for (const place of PLACES) {
+    for (const subfolder of SUBFOLDERS) {
       try {
-        await makePrivateDirectory(this.disk, this.fileIn(place));
+        await makePrivateDirectory(this.disk, this.fileIn(subfolder));
       } catch (error) {
         if (!(error instanceof StateFileError)) throw error;
         throw diskFault(error.path, error.operation, error.cause);
@@ -53,9 +53,9 @@ export class WorkFolder {
     }
   }
 
-  /** The names in a directory; `undefined` stands for each that is not text. */
-  async list(place: Place): Promise<readonly (string | undefined)[]> {
-    const directory = this.fileIn(place);
+  /** The names in a subfolder; `undefined` for each name that is not UTF-8. */
+  async list(subfolder: Subfolder): Promise<readonly (string | undefined)[]> {
+    const directory = this.fileIn(subfolder);
     const names = await attempt(directory, "list", this.disk.readdir(directory, { encoding: "buffer" }));
     return names.map((bytes) => {
       const name = bytes.toString("utf8");
@@ -63,18 +63,18 @@ export class WorkFolder {
     });
   }
 
-  /** Renames to a name that nobody else has. Of several at once one succeeds; answers `false` to the others. */
-  async take(from: string, to: string): Promise<boolean> {
+  /** Renames a file to a unique name. Of several concurrent calls one succeeds, and the rest return `false`. */
+  async rename(from: string, to: string): Promise<boolean> {
     return attempt(from, "rename", this.#rename(from, to));
   }
 
   /**
-   * Moves a file of `working` under its name, or a numbered one if that is taken there. Answers which; `undefined` when
-   * the file is gone. Cut short, it leaves the file in both places, with two links: see `twinOf`.
+   * Moves a file of `working` under its name, or under a numbered name where that exists. Returns the name; `undefined`
+   * for a missing file. A crash may leave the file in both subfolders, with two links: see `otherLinkOf`.
    */
   async move(
     from: string,
-    place: Place,
+    subfolder: Subfolder,
     name: string,
     options: MoveOptions = {},
   ): Promise<string | undefined> {
@@ -82,37 +82,37 @@ export class WorkFolder {
       const suffix = number > NUMBERS ? randomToken() : String(number);
       const free = number === 1 ? name : numberedName(name, suffix);
       if ((await options.isFree?.(free)) === false) continue;
-      const to = this.fileIn(place, free);
-      const outcome = await attempt(to, "move a file to", this.#place(from, to));
+      const to = this.fileIn(subfolder, free);
+      const outcome = await attempt(to, "move a file to", this.#linkOrRename(from, to));
       if (outcome === "gone") return undefined;
       if (outcome === "occupied") continue;
       options.onPlaced?.();
-      // What is safe in its new place may go from the old one.
+      // The old link may go only when the new one is durable.
       await attempt(to, "sync", syncDirectory(this.disk, dirname(to)));
       await attempt(from, "remove", unless(["ENOENT"], this.disk.unlink(from)));
       return free;
     }
   }
 
-  /** Where the file also is, because a move was cut short; a place other than `working` if there is one. */
-  async twinOf(path: string): Promise<Twin | undefined> {
+  /** The second link that an interrupted move left; preferably one outside of `working`. */
+  async otherLinkOf(path: string): Promise<OtherLink | undefined> {
     const stats = await this.disk.lstat(path);
     if (stats.nlink < 2) return undefined;
-    let twin: Twin | undefined;
-    // In the direction in which files go, and the first once more: one that moves meanwhile is met.
-    for (const place of [...PLACES, "ready"] as const) {
-      for (const name of await this.list(place)) {
-        if (name === undefined || this.fileIn(place, name) === path) continue;
-        const other = await unless(["ENOENT"], this.disk.lstat(this.fileIn(place, name)));
+    let link: OtherLink | undefined;
+    // In the order in which files move, and the first once more, so that a file that moves meanwhile is found.
+    for (const subfolder of [...SUBFOLDERS, "ready"] as const) {
+      for (const name of await this.list(subfolder)) {
+        if (name === undefined || this.fileIn(subfolder, name) === path) continue;
+        const other = await unless(["ENOENT"], this.disk.lstat(this.fileIn(subfolder, name)));
         if (other?.ino !== stats.ino) continue;
-        twin = { place, name };
-        if (place !== "working") return twin;
+        link = { subfolder, name };
+        if (subfolder !== "working") return link;
       }
     }
-    return twin;
+    return link;
   }
 
-  async #place(from: string, to: string): Promise<"gone" | "occupied" | "placed"> {
+  async #linkOrRename(from: string, to: string): Promise<"gone" | "occupied" | "placed"> {
     try {
       await this.disk.link(from, to);
       return "placed";
@@ -122,7 +122,7 @@ export class WorkFolder {
       if (code === "EEXIST") return (await this.#areOne(from, to)) ? "placed" : "occupied";
       if (!NO_HARD_LINKS.has(code)) throw error;
     }
-    // Without links there is a moment in which another could come to be there.
+    // Without hard links, a file of the same name may appear between this check and the rename.
     const there = await unless(["ENOENT"], this.disk.lstat(to));
     if (there !== undefined) return "occupied";
     return (await this.#rename(from, to)) ? "placed" : "gone";

@@ -1,6 +1,6 @@
 /**
- * A claim is a comment: who has an issue is decided by the claim comments on it and the server's clock alone, so all
- * who look at the same comments agree. The oldest claim that lives wins; deleting the comment ends it. Pure.
+ * A claim is a comment on the issue. Only the claim comments and the server's clock decide which claim holds the issue, so
+ * all nodes that read the same comments agree: the oldest valid claim wins, and deleting its comment ends it. Pure.
  */
 import { isoTimeMs } from "../../iso-time.js";
 import { type GitHubConfig, LONGEST_CLAIM_MS } from "./github-config.js";
@@ -15,18 +15,18 @@ export interface ClaimMark {
 }
 
 export interface ClaimStanding {
-  /** Who has the issue: of the claims that live, the oldest. */
+  /** The oldest valid claim, which holds the issue. */
   readonly holder: ClaimMark | undefined;
-  /** How long its claim lasts from here; 0 without a holder. */
+  /** How long that claim still lasts; 0 without a holder. */
   readonly leftMs: number;
-  /** Those whose time is over. */
+  /** The claims whose time is over. */
   readonly expired: readonly ClaimMark[];
 }
 
-/** Only at the start: who quotes a claim makes none. */
+/** At the start of a comment only, because a quoted claim is not a claim. */
 const CLAIM = /^<!-- rota:claim token=([0-9a-f]{24}) seconds=(\d{1,10})(?: before=(\S{1,40}))? -->/;
 
-/** What finds a claim among the comments. */
+/** The text that a claim comment starts with. */
 export function claimMark(token: string): string {
   return `<!-- rota:claim token=${token} `;
 }
@@ -36,8 +36,8 @@ export function claimText(token: string, { claimExpiry, claimExpiryMs }: GitHubC
 }
 
 /**
- * The same claim from `now` on. It counts only if it is written before the claim expires: one that comes late must not
- * bring back a claim that another has taken over meanwhile.
+ * The text of the same claim with its time counted from `now`. It counts only when it is written before the claim expires:
+ * a late renewal must not revive a claim after a different node has claimed the issue.
  */
 export function renewedText(claim: ClaimMark, now: Date, { claimExpiryMs }: GitHubConfig): string {
   const lastsMs = now.getTime() - claim.createdAt.getTime() + claimExpiryMs;
@@ -50,7 +50,7 @@ function written(token: string, terms: string, howLong: string): string {
   return `${claimMark(token)}${terms} -->\nClaimed by Rota ${howLong}. This comment is the claim: deleting it ends the claim.`;
 }
 
-/** Where the claims on an issue stand at `now`, which is the server's time. Comments come in the order of their ids. */
+/** The claims on an issue at `now`, the server's time. The comments must be in the order of their ids. */
 export function claimStanding(
   comments: readonly IssueComment[],
   now: Date,
@@ -76,7 +76,7 @@ function readClaim(comment: IssueComment, claimers: GitHubConfig["claimers"]): C
   const endMs = createdAt.getTime() + Number(seconds) * 1_000;
   const formerEndMs = before === undefined ? Infinity : (isoTimeMs(before) ?? 0);
   const isInTime = updatedAt.getTime() < formerEndMs;
-  // Whatever it says, and whoever wrote it: nothing blocks an issue for ever.
+  // Whatever the comment says, so that no comment blocks an issue for ever.
   const latestMs = updatedAt.getTime() + LONGEST_CLAIM_MS;
   const expiresAt = new Date(Math.min(endMs, latestMs, isInTime ? Infinity : formerEndMs));
   return { commentId: id, token, createdAt, expiresAt };

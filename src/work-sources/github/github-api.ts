@@ -1,47 +1,47 @@
 /**
- * Asks GitHub, and asks again where that is safe: after a pause when the server broke or the connection was cut, and
- * when a rate limit is over. On plain `fetch`, whose idle connections keep no process alive; a client library would
- * bring its own timers, and these waits have to go by the Clock.
+ * Sends requests to GitHub, and retries where that is safe: after a pause when the server or the connection failed, and at
+ * the end of a rate limit. On plain `fetch`, whose idle connections do not keep the process alive; a client library would
+ * use its own timers, but all waiting must go by the Clock.
  */
 import type { Clock } from "../../clock.js";
 import { messageOf } from "../../errors.js";
 import { type Random, systemRandom } from "../../random.js";
 import { WorkSourceError } from "../errors.js";
-import { judge, sentAt } from "./response-verdict.js";
+import { judgeResponse, sentAt } from "./response-verdict.js";
 import type { GitHubConfig } from "./github-config.js";
 import { type HttpResponse, NoResponseError, send } from "./github-exchange.js";
 
 export interface ApiRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Below the base address, or the whole address. */
+  /** A path below the base address, or a whole address. */
   readonly path: string | URL;
   readonly body?: unknown;
   readonly etag?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Statuses that are answered and not thrown, although they are no success. */
+  /** Statuses that are returned and not thrown, although they are not a success. */
   readonly expected?: readonly number[];
-  /** Whether doing it twice does no harm. @default true */
+  /** Whether the request is idempotent. @default true */
   readonly isRepeatable?: boolean;
 }
 
 export interface ApiResponse {
   readonly status: number;
-  /** Parsed, and otherwise as it came. */
+  /** The parsed JSON. */
   readonly body: unknown;
   readonly etag: string | undefined;
-  /** The next page. */
+  /** The address of the next page. */
   readonly next: URL | undefined;
   /** The server's time. */
   readonly sentAt: Date | undefined;
 }
 
-/** What was asked for may have been done, or not: look before asking again. */
+/** The request may have taken effect or not: read the state before a retry. */
 export class UnknownEffectError extends WorkSourceError {}
 UnknownEffectError.prototype.name = "UnknownEffectError";
 
 const MOST_TRIES = 4;
 const FIRST_PAUSE_MS = 500;
-/** In all, for one request: longer than the minute that GitHub asks for, shorter than anybody wants to wait. */
+/** The longest wait for rate limits in one request: a little more than the minute that GitHub asks for. */
 export const LONGEST_WAIT_MS = 90_000;
 const SHORTEST_TOKEN = 16;
 const API_VERSION = "2022-11-28";
@@ -50,7 +50,7 @@ export class GitHubApi {
   readonly #config: GitHubConfig;
   readonly #clock: Clock;
   readonly #random: Random;
-  /** Asking earlier makes it worse: who goes on during a limit may be banned. */
+  /** No request is sent before this time: GitHub may ban a client that ignores a limit. */
   #limitedUntilMs = -Infinity;
 
   constructor(config: GitHubConfig, clock: Clock, random: Random = systemRandom) {
@@ -61,40 +61,46 @@ export class GitHubApi {
 
   async request(request: ApiRequest): Promise<ApiResponse> {
     const { expected = [], isRepeatable = true, signal } = request;
-    let [breaks, limits, waitedMs] = [0, 0, 0];
+    let [failures, limits, waitedMs] = [0, 0, 0];
     for (;;) {
       waitedMs += await this.#waitForLimit(waitedMs, signal);
-      let trouble: string;
+      let reason: string;
       let isLasting = false;
       try {
-        const answer = await this.#send(request);
-        const verdict = judge(answer, { config: this.#config, limits, now: this.#clock.now(), expected });
-        if (verdict.kind === "fine") return this.#read(answer);
-        if (verdict.kind === "refused") throw verdict.error;
+        const response = await this.#send(request);
+        const verdict = judgeResponse(response, {
+          config: this.#config,
+          limits,
+          now: this.#clock.now(),
+          expected,
+        });
+        if (verdict.kind === "fine") return this.#read(response);
+        if (verdict.kind === "rejected") throw verdict.error;
         if (verdict.kind === "limited") {
           limits++;
           this.#limitedUntilMs = this.#clock.monotonic() + verdict.waitMs * (1 + this.#random() / 10);
           continue;
         }
-        trouble = verdict.what;
+        reason = verdict.reason;
       } catch (error) {
         if (!(error instanceof NoResponseError)) throw error;
-        trouble = messageOf(error);
+        reason = messageOf(error);
         isLasting = error.isLasting;
       }
-      if (!isRepeatable) throw new UnknownEffectError(this.#broken(trouble), unavailable);
-      if (++breaks === MOST_TRIES || isLasting) throw new WorkSourceError(this.#broken(trouble), unavailable);
-      await this.pause(breaks, signal);
+      if (!isRepeatable) throw new UnknownEffectError(this.#failure(reason), unavailable);
+      if (++failures === MOST_TRIES || isLasting)
+        throw new WorkSourceError(this.#failure(reason), unavailable);
+      await this.pause(failures, signal);
     }
   }
 
-  /** Before a try that follows `breaks` broken ones: longer each time, and never in step with others. */
-  async pause(breaks: number, signal?: AbortSignal): Promise<void> {
-    await this.#clock.sleep(FIRST_PAUSE_MS * 2 ** (breaks - 1) * (0.5 + this.#random()), signal);
+  /** Waits before a retry: longer after each failure, and for a random time, so that nodes do not retry together. */
+  async pause(failures: number, signal?: AbortSignal): Promise<void> {
+    await this.#clock.sleep(FIRST_PAUSE_MS * 2 ** (failures - 1) * (0.5 + this.#random()), signal);
   }
 
-  #broken(trouble: string): string {
-    return `GitHub could not be reached about ${this.#config.repo}: ${trouble}. Try again later.`;
+  #failure(reason: string): string {
+    return `A request to GitHub for ${this.#config.repo} failed: ${reason}. Try again later.`;
   }
 
   async #waitForLimit(waitedMs: number, signal: AbortSignal | undefined): Promise<number> {
@@ -124,32 +130,33 @@ export class GitHubApi {
     if (etag !== undefined) headers["if-none-match"] = etag;
     const url = path instanceof URL ? path : new URL(`${this.#config.baseUrl}${path}`);
     const text = body === undefined ? undefined : JSON.stringify(body);
-    const answer = await send({ method, url, headers, body: text }, this.#clock, signal);
-    // Whatever echoes the token, it goes no further. What is as short as a word is no token of GitHub's.
-    if (token.length < SHORTEST_TOKEN) return answer;
-    return { ...answer, text: answer.text.replaceAll(token, "***") };
+    const response = await send({ method, url, headers, body: text }, this.#clock, signal);
+    // Hides a token that the server echoes. A text as short as a word is not a token of GitHub.
+    if (token.length < SHORTEST_TOKEN) return response;
+    return { ...response, text: response.text.replaceAll(token, "***") };
   }
 
-  /** Read each time: a token may be renewed while the process runs. */
+  /** Read for each request, because a token may be replaced while the process runs. */
   #token(): string {
     const { tokenEnv } = this.#config;
     const token = process.env[tokenEnv]?.trim() ?? "";
     if (/^[\x21-\x7e]+$/.test(token)) return token;
-    // `fetch` would show a malformed one in its message.
-    const fault = token === "" ? "is not set" : "is no token: it has spaces or other characters no token has";
+    // The message of `fetch` would show a malformed token.
+    const fault =
+      token === "" ? "is not set" : "does not hold a token: it has spaces or other invalid characters";
     throw new WorkSourceError(
       `The environment variable ${tokenEnv} ${fault}. Set it to a GitHub token that may read and write issues of ${this.#config.repo}.`,
       { code: "WORK_SOURCE_FORBIDDEN" },
     );
   }
 
-  #read(answer: HttpResponse): ApiResponse {
+  #read(response: HttpResponse): ApiResponse {
     return {
-      status: answer.status,
-      body: answer.text === "" ? undefined : this.#parse(answer.text),
-      etag: answer.headers.get("etag") ?? undefined,
-      next: this.#nextPage(answer.headers.get("link") ?? ""),
-      sentAt: sentAt(answer),
+      status: response.status,
+      body: response.text === "" ? undefined : this.#parse(response.text),
+      etag: response.headers.get("etag") ?? undefined,
+      next: this.#nextPage(response.headers.get("link") ?? ""),
+      sentAt: sentAt(response),
     };
   }
 
@@ -158,7 +165,7 @@ export class GitHubApi {
       return JSON.parse(text);
     } catch {
       throw new WorkSourceError(
-        `GitHub answered about ${this.#config.repo} with what is no JSON. Check base_url, and what is between here and there.`,
+        `The response of GitHub for ${this.#config.repo} is not JSON. Check base_url, and any proxy.`,
         unavailable,
       );
     }
@@ -170,7 +177,7 @@ export class GitHubApi {
     const url = new URL(target);
     if (url.origin === new URL(this.#config.baseUrl).origin) return url;
     throw new WorkSourceError(
-      `GitHub's next page about ${this.#config.repo} is at ${url.origin}, which must not see the token. Check base_url.`,
+      `GitHub's next page for ${this.#config.repo} is at ${url.origin}, which must not see the token. Check base_url.`,
       unavailable,
     );
   }

@@ -1,11 +1,12 @@
 /**
- * How a GitHub work source is configured: untrusted values in, a complete configuration out.
- * Unknown keys are errors, because they are typing mistakes. The token itself is never part of a configuration.
+ * Checks the configuration of a GitHub work source, which is untrusted, and fills in the defaults.
+ * Unknown keys are errors, because they are typing mistakes. The token is never part of a configuration.
  */
 import { isFields } from "../../fields.js";
 import { durationMs } from "../../duration.js";
 import { quote } from "../../errors.js";
-import { WorkSourceError } from "../errors.js";
+import type { WorkSourceError } from "../errors.js";
+import { invalidSource } from "../source-config.js";
 import type { WorkPriority, WorkSourceConfig } from "../work-source.js";
 
 export interface GitHubLabels {
@@ -20,18 +21,18 @@ export interface GitHubConfig {
   readonly repo: string;
   readonly labels: GitHubLabels;
   readonly excludeLabels: readonly string[];
-  /** As it was written: "1h". */
+  /** The text of the configuration: "1h". */
   readonly claimExpiry: string;
   readonly claimExpiryMs: number;
-  /** The logins whose claims count; `undefined` for everybody's. */
+  /** The logins whose claims count; `undefined` for all logins. */
   readonly claimers: readonly string[] | undefined;
   readonly tokenEnv: string;
-  /** Without a slash at its end. */
+  /** Without a slash at the end. */
   readonly baseUrl: string;
   readonly priorityLabels: Readonly<Record<WorkPriority, readonly string[]>>;
 }
 
-/** A longer claim would block an issue for as long as nobody looks; one that says it is longer is cut to this. */
+/** A longer claim of a node that died would block its issue too long; a comment with a longer claim is cut to this. */
 export const LONGEST_CLAIM_MS: number = 7 * 86_400_000;
 
 const DEFAULT_PRIORITY_LABELS: GitHubConfig["priorityLabels"] = {
@@ -40,6 +41,11 @@ const DEFAULT_PRIORITY_LABELS: GitHubConfig["priorityLabels"] = {
   medium: ["priority:medium", "medium", "p2"],
   low: ["priority:low", "low", "p3"],
 };
+/** The forms of values, which the schema of configuration files uses too. */
+export const REPO_FORM: RegExp = /^[\w.-]+\/[\w.-]+$/;
+export const LOGIN_FORM: RegExp = /^[\w-]+(\[bot\])?$/;
+export const VARIABLE_FORM: RegExp = /^[A-Za-z_]\w*$/;
+
 const KEYS = new Set([
   "type",
   "repo",
@@ -61,19 +67,13 @@ export function readGitHubConfig(config: WorkSourceConfig): GitHubConfig {
   requireKnown(config, KEYS, "");
   const claimExpiry = text(config, "claim_expiry", "1h", /^\d+[smhd]$/, 'a duration such as "30m" or "1h"');
   return {
-    repo: text(config, "repo", undefined, /^[\w.-]+\/[\w.-]+$/, 'text such as "owner/name"'),
+    repo: text(config, "repo", undefined, REPO_FORM, 'text such as "owner/name"'),
     labels: readLabels(config.labels),
     excludeLabels: labelList(config.exclude_labels ?? ["blocked", "wip"], "exclude_labels"),
     claimExpiry,
     claimExpiryMs: readExpiry(claimExpiry),
     claimers: config.claimers === undefined ? undefined : loginList(config.claimers),
-    tokenEnv: text(
-      config,
-      "token_env",
-      "GITHUB_TOKEN",
-      /^[A-Za-z_]\w*$/,
-      "the name of an environment variable",
-    ),
+    tokenEnv: text(config, "token_env", "GITHUB_TOKEN", VARIABLE_FORM, "the name of an environment variable"),
     baseUrl: readBaseUrl(text(config, "base_url", "https://api.github.com", /./, "an address")),
     priorityLabels: readPriorityLabels(config.priority_labels),
   };
@@ -104,11 +104,11 @@ function readExpiry(claimExpiry: string): number {
 
 function readBaseUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined;
-  // A token must not travel in the clear, except to this very machine.
+  // A token must not be sent unencrypted, except to this machine.
   const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && LOOPBACK.has(url.hostname));
   const isPlain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";
   if (url !== undefined && isSafe && isPlain) return url.href.replace(/\/+$/, "");
-  // Not the value: it may hold a password.
+  // Does not show the value, which may hold a password.
   const shown = isPlain ? value : "an address with more than a host and a path";
   throw invalid("base_url", shown, 'an https address such as "https://github.example.com/api/v3"');
 }
@@ -126,9 +126,8 @@ function readPriorityLabels(value: unknown): GitHubConfig["priorityLabels"] {
 function requireKnown(values: Values, known: ReadonlySet<string>, prefix: string): void {
   for (const key of Object.keys(values)) {
     if (known.has(key)) continue;
-    throw new WorkSourceError(
+    throw invalidSource(
       `Unknown key ${quote(prefix + key)} in a GitHub work source: expected ${[...known].join(", ")}.`,
-      { code: "INVALID_WORK_SOURCE" },
     );
   }
 }
@@ -150,9 +149,13 @@ function record(value: unknown, key: string): Values {
   throw invalid(key, value, "an object");
 }
 
-/** A comma separates labels in a query, so that no name can have one. */
+/** A comma separates labels in a query, so a name must not contain one. */
+export function isLabel(value: unknown): value is string {
+  return typeof value === "string" && /^[^,]{1,50}$/.test(value) && value.trim() === value;
+}
+
 function label(value: unknown, key: string): string {
-  if (typeof value === "string" && /^[^,]{1,50}$/.test(value) && value.trim() === value) return value;
+  if (isLabel(value)) return value;
   throw invalid(key, value, "the name of a label: 1 to 50 characters without a comma");
 }
 
@@ -164,14 +167,11 @@ function labelList(value: unknown, key: string): readonly string[] {
 function loginList(value: unknown): readonly string[] {
   if (!Array.isArray(value) || value.length === 0) throw invalid("claimers", value, "an array of logins");
   return value.map((login: unknown, index) => {
-    if (typeof login === "string" && /^[\w-]+(\[bot\])?$/.test(login)) return login.toLowerCase();
+    if (typeof login === "string" && LOGIN_FORM.test(login)) return login.toLowerCase();
     throw invalid(`claimers[${index}]`, login, 'a login such as "octocat" or "my-app[bot]"');
   });
 }
 
 function invalid(key: string, value: unknown, expected: string): WorkSourceError {
-  return new WorkSourceError(
-    `Invalid ${key} in a GitHub work source: ${quote(value)}. Expected ${expected}.`,
-    { code: "INVALID_WORK_SOURCE" },
-  );
+  return invalidSource(`Invalid ${key} in a GitHub work source: ${quote(value)}. Expected ${expected}.`);
 }

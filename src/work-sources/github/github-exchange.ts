@@ -28,7 +28,7 @@ export const RESPONSE_LIMIT_MS = 30_000;
 /** A hundred issues of the greatest length fit. */
 export const LARGEST_RESPONSE_BYTES: number = 32 * 2 ** 20;
 const MOST_REDIRECTS = 3;
-/** These statuses keep the method; after other redirects only a GET is sent again. */
+/** Redirects that keep the method. After all other redirects only a GET is sent again. */
 const KEEPS_METHOD = new Set([307, 308]);
 const REDIRECTS = new Set([301, 302, ...KEEPS_METHOD]);
 

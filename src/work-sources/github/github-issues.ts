@@ -1,6 +1,6 @@
 /**
- * The issues of one repository, as calls: list, read, comment, label, close.
- * Each may be repeated but writing a comment, which is looked for before it is written again.
+ * The calls on the issues of one repository: list, read, comment, label, close.
+ * All are idempotent except writing a comment, which therefore searches for the comment before a retry.
  */
 import type { Logger } from "../../logger.js";
 import { BoundedCache } from "../../bounded-cache.js";
@@ -23,9 +23,9 @@ export interface CommentList {
 }
 
 const PAGE = 100;
-/** A server that always has another page would be asked for ever. */
+/** Ends a list whose server always sends a next page. */
 const MOST_ISSUE_PAGES = 100;
-/** GitHub takes 2500 comments on an issue. */
+/** GitHub allows 2500 comments on an issue. */
 const MOST_COMMENT_PAGES = 30;
 const KEPT_PAGES = 16;
 const MOST_WRITES = 3;
@@ -35,7 +35,7 @@ export class GitHubIssues {
   readonly #api: GitHubApi;
   readonly #config: GitHubConfig;
   readonly #logger: Logger;
-  /** By address: GitHub does not count an answer of "not modified" against the rate limit. */
+  /** By address. GitHub does not count a response of "not modified" against the rate limit. */
   readonly #pages = new BoundedCache<string, ApiResponse>(KEPT_PAGES);
   #hasWarned = false;
 
@@ -45,7 +45,7 @@ export class GitHubIssues {
     this.#logger = logger;
   }
 
-  /** Open issues with a label, page by page, oldest first; pull requests are left out. */
+  /** Open issues with a label, page by page, oldest first, without pull requests. */
   async *list({ label, sort, signal }: IssueQuery): AsyncGenerator<readonly Issue[]> {
     const query = new URLSearchParams({
       state: "open",
@@ -62,38 +62,43 @@ export class GitHubIssues {
     }
   }
 
-  /** `undefined` when there is none of this number, or not any more, or not here. */
+  /** `undefined` for an issue that does not exist, was deleted, or was moved to a different repository. */
   async get(number: number, signal?: AbortSignal): Promise<Issue | undefined> {
-    const answer = await this.#api.request({
+    const response = await this.#api.request({
       method: "GET",
       path: this.#path(number),
       expected: MISSING,
       signal,
     });
-    if (MISSING.includes(answer.status)) return undefined;
-    const issue = readIssue(answer.body);
-    if (issue === undefined) throw this.#senseless();
-    // An issue that was moved to another repository is answered from there.
+    if (MISSING.includes(response.status)) return undefined;
+    const issue = readIssue(response.body);
+    if (issue === undefined) throw this.#malformed();
+    // GitHub redirects to the new repository of an issue that was moved.
     return issue.number === number && !issue.isPullRequest ? issue : undefined;
   }
 
-  /** `undefined` when there is no such issue. */
+  /** `undefined` for an issue that does not exist. */
   async comments(number: number, signal?: AbortSignal): Promise<CommentList | undefined> {
     let path: string | URL | undefined = `${this.#path(number)}/comments?per_page=${PAGE}`;
     const comments: IssueComment[] = [];
     let now: Date | undefined;
     for (let pages = 0; path !== undefined && pages < MOST_COMMENT_PAGES; pages++) {
-      const answer: ApiResponse = await this.#api.request({ method: "GET", path, expected: MISSING, signal });
-      if (MISSING.includes(answer.status)) return undefined;
-      comments.push(...this.#readAll(answer.body, readComment));
-      now = answer.sentAt;
-      path = answer.next;
+      const response: ApiResponse = await this.#api.request({
+        method: "GET",
+        path,
+        expected: MISSING,
+        signal,
+      });
+      if (MISSING.includes(response.status)) return undefined;
+      comments.push(...this.#readAll(response.body, readComment));
+      now = response.sentAt;
+      path = response.next;
     }
-    if (now === undefined) throw this.#senseless();
+    if (now === undefined) throw this.#malformed();
     return { comments: comments.toSorted((one, other) => one.id - other.id), now };
   }
 
-  /** Answers the comment, found by its `mark` if it is not certain that it was written; `undefined` without an issue. */
+  /** Returns the comment; after a failure, finds it by its `mark`. `undefined` for an issue that does not exist. */
   async writeComment(number: number, body: string, mark: string): Promise<IssueComment | undefined> {
     const path = `${this.#path(number)}/comments`;
     const request: ApiRequest = {
@@ -105,10 +110,10 @@ export class GitHubIssues {
     };
     for (let writes = 1; ; writes++) {
       try {
-        const answer = await this.#api.request(request);
-        if (MISSING.includes(answer.status)) return undefined;
-        const comment = readComment(answer.body);
-        if (comment === undefined) throw this.#senseless();
+        const response = await this.#api.request(request);
+        if (MISSING.includes(response.status)) return undefined;
+        const comment = readComment(response.body);
+        if (comment === undefined) throw this.#malformed();
         return comment;
       } catch (error) {
         if (!(error instanceof UnknownEffectError)) throw error;
@@ -121,7 +126,7 @@ export class GitHubIssues {
     }
   }
 
-  /** Does nothing when it is gone. */
+  /** Ignores a comment that does not exist. */
   async editComment(id: number, body: string): Promise<void> {
     const path = `${this.#repoPath}/issues/comments/${id}`;
     await this.#api.request({ method: "PATCH", path, body: { body }, expected: MISSING });
@@ -135,7 +140,7 @@ export class GitHubIssues {
     });
   }
 
-  /** GitHub makes a label that does not exist yet. */
+  /** GitHub creates a label that does not exist yet. */
   async addLabel(number: number, label: string): Promise<void> {
     await this.#api.request({
       method: "POST",
@@ -144,7 +149,7 @@ export class GitHubIssues {
     });
   }
 
-  /** Does nothing when the issue does not have it. */
+  /** Ignores a label that the issue does not have. */
   async removeLabel(number: number, label: string): Promise<void> {
     const path = `${this.#path(number)}/labels/${encodeURIComponent(label)}`;
     await this.#api.request({ method: "DELETE", path, expected: MISSING });
@@ -158,19 +163,19 @@ export class GitHubIssues {
   async #page(path: string | URL, signal: AbortSignal | undefined): Promise<ApiResponse> {
     const key = String(path);
     const kept = this.#pages.get(key);
-    const answer = await this.#api.request({ method: "GET", path, etag: kept?.etag, signal });
-    if (answer.status === 304 && kept !== undefined) return kept;
-    return answer.etag === undefined ? answer : this.#pages.set(key, answer);
+    const response = await this.#api.request({ method: "GET", path, etag: kept?.etag, signal });
+    if (response.status === 304 && kept !== undefined) return kept;
+    return response.etag === undefined ? response : this.#pages.set(key, response);
   }
 
-  /** What has not the shape it should is left out, and harms no other. */
+  /** Skips malformed entries, with one warning. */
   #readAll<Shape>(list: unknown, read: (value: unknown) => Shape | undefined): readonly Shape[] {
-    if (!Array.isArray(list)) throw this.#senseless();
+    if (!Array.isArray(list)) throw this.#malformed();
     const shapes = list.flatMap((value: unknown) => read(value) ?? []);
     if (shapes.length < list.length && !this.#hasWarned) {
       this.#hasWarned = true;
       this.#logger.warn(
-        `GitHub answered about ${this.#config.repo} with what is no issue or comment; that is skipped.`,
+        `Skipped a malformed issue or comment in a response of GitHub for ${this.#config.repo}.`,
       );
     }
     return shapes;
@@ -184,9 +189,9 @@ export class GitHubIssues {
     return `${this.#repoPath}/issues/${number}`;
   }
 
-  #senseless(): WorkSourceError {
+  #malformed(): WorkSourceError {
     return new WorkSourceError(
-      `GitHub answered about ${this.#config.repo} in a form that is not its own. Check base_url.`,
+      `The response for ${this.#config.repo} does not have the form of GitHub's. Check base_url.`,
       { code: "WORK_SOURCE_UNAVAILABLE" },
     );
   }

@@ -1,4 +1,4 @@
-/** What of GitHub's answers is used, checked piece by piece: a server's answers are untrusted input. */
+/** Reads the parts of GitHub's responses that are used, and checks each, because responses are untrusted input. */
 import { isoTimeMs } from "../../iso-time.js";
 
 export interface Issue {
@@ -26,7 +26,7 @@ export interface IssueComment {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** `undefined` for what is no issue. */
+/** `undefined` for a value that is not an issue. */
 export function readIssue(value: unknown): Issue | undefined {
   const issue = valuesOf(value);
   const { number, title, state } = issue;
@@ -50,7 +50,7 @@ export function readIssue(value: unknown): Issue | undefined {
   };
 }
 
-/** `undefined` for what is no comment. */
+/** `undefined` for a value that is not a comment. */
 export function readComment(value: unknown): IssueComment | undefined {
   const comment = valuesOf(value);
   const createdMs = isoTimeMs(comment.created_at);
@@ -81,7 +81,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Labels come as names or as objects with one. */
+/** GitHub sends labels as names, or as objects with a name. */
 function namesIn(list: unknown, key: string): readonly string[] {
   if (!Array.isArray(list)) return [];
   return list.flatMap((entry: unknown) => textOf(entry) ?? textOf(valuesOf(entry)[key]) ?? []);

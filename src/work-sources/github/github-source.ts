@@ -1,7 +1,8 @@
 /**
- * Issues of a GitHub repository as work: a label says that one is ready, a comment claims it, closing it ends it.
- * How claims are exclusive is in issue-claims.ts; what happens when GitHub is slow, broken or limits us, in github-api.ts.
+ * Issues of a GitHub repository as work items: a label makes an issue available, a comment claims it, closing ends it.
+ * issue-claims.ts makes the claims exclusive; github-api.ts handles failures and rate limits.
  */
+import { AsyncLock } from "../../async-lock.js";
 import type { Clock } from "../../clock.js";
 import { guarded, type Logger } from "../../logger.js";
 import type {
@@ -10,17 +11,17 @@ import type {
   WorkClaim,
   WorkItem,
   WorkOutcome,
-  WorkPriority,
   WorkSourceAdapter,
   WorkSourceConfig,
 } from "../work-source.js";
+import { PRIORITIES } from "../work-order.js";
 import { GitHubApi } from "./github-api.js";
 import { type GitHubConfig, readGitHubConfig } from "./github-config.js";
 import { GitHubIssues } from "./github-issues.js";
 import type { Issue } from "./github-shapes.js";
-import { type HeldClaim, isAvailable, IssueClaims } from "./issue-claims.js";
+import { type HeldIssueClaim, isAvailable, IssueClaims } from "./issue-claims.js";
 import { availability, hasLabel, issueNumber, itemOf } from "./issue-item.js";
-import { IssueTurns } from "./issue-turns.js";
+
 import { outcomeText, releaseText, reportMark } from "./outcome-comment.js";
 
 export interface GitHubSourceOptions {
@@ -28,22 +29,21 @@ export interface GitHubSourceOptions {
   readonly logger: Logger;
 }
 
-/** What is known of an issue that is worked on, so that its comments need not be read at every fetch. */
+/** A claimed issue, remembered so that a fetch need not read its comments again. */
 interface KnownClaim {
   readonly updatedMs: number;
-  /** On the monotonic clock: whether a claim has expired is for the server's to say. */
+  /** When to read the comments again, on the monotonic clock; only the server's clock decides whether a claim expired. */
   readonly lookAgainMs: number;
 }
 
 const DEFAULT_LIMIT = 50;
-/** Each costs a request; those that were touched longest ago come first. */
+/** How many issues' comments a fetch reads, at a request each; the issues with the oldest update come first. */
 const MOST_CLAIMS_READ = 20;
-/** An issue that somebody marked by hand has no claim that expires. */
+/** When to check an issue again that a person labelled, so that it has no claim that expires. */
 const UNCLAIMED_REST_MS = 600_000;
-const RANK: Readonly<Record<WorkPriority, number>> = { critical: 0, high: 1, medium: 2, low: 3 };
 
-/** A work source of type "github"; rejects a wrong configuration with INVALID_WORK_SOURCE. */
-export function githubSource(config: WorkSourceConfig, options: GitHubSourceOptions): GitHubSource {
+/** A work source of type "github"; throws INVALID_WORK_SOURCE for a wrong configuration. */
+export function createGitHubSource(config: WorkSourceConfig, options: GitHubSourceOptions): GitHubSource {
   return new GitHubSource(readGitHubConfig(config), options);
 }
 
@@ -52,7 +52,7 @@ export class GitHubSource implements WorkSourceAdapter {
   readonly #clock: Clock;
   readonly #issues: GitHubIssues;
   readonly #claims: IssueClaims;
-  readonly #turns = new IssueTurns();
+  readonly #locks = new IssueLocks();
   #known: ReadonlyMap<number, KnownClaim> = new Map();
 
   constructor(config: GitHubConfig, { clock, logger }: GitHubSourceOptions) {
@@ -63,7 +63,7 @@ export class GitHubSource implements WorkSourceAdapter {
     this.#claims = new IssueClaims(this.#issues, config, log);
   }
 
-  /** The highest priority first, then the oldest, among the oldest that fill `limit`. */
+  /** The oldest issues up to `limit`, ordered by priority and then by age. */
   async fetchAvailableWork({ limit = DEFAULT_LIMIT, signal }: FetchOptions = {}): Promise<
     readonly WorkItem[]
   > {
@@ -75,7 +75,7 @@ export class GitHubSource implements WorkSourceAdapter {
       .map((issue) => itemOf(issue, this.#config))
       .toSorted(
         (one, other) =>
-          RANK[one.priority] - RANK[other.priority] ||
+          PRIORITIES.indexOf(one.priority) - PRIORITIES.indexOf(other.priority) ||
           one.createdAt.getTime() - other.createdAt.getTime() ||
           Number(one.externalId) - Number(other.externalId),
       )
@@ -85,20 +85,20 @@ export class GitHubSource implements WorkSourceAdapter {
   async claimWork(id: string): Promise<WorkClaim> {
     const number = issueNumber(this.#config, id);
     if (number === undefined) return { isClaimed: false, reason: "gone" };
-    const answer = await this.#claims.claim(number);
-    if (answer.outcome !== "won") return { isClaimed: false, reason: answer.outcome };
-    // What is left of it, told by the local clock, whatever the server's says.
-    const expiresAt = new Date(this.#clock.now().getTime() + answer.leftMs);
-    return { isClaimed: true, item: itemOf(answer.issue, this.#config), expiresAt };
+    const claim = await this.#claims.claim(number);
+    if (claim.outcome !== "won") return { isClaimed: false, reason: claim.outcome };
+    // By the local clock, which may differ from the server's.
+    const expiresAt = new Date(this.#clock.now().getTime() + claim.leftMs);
+    return { isClaimed: true, item: itemOf(claim.issue, this.#config), expiresAt };
   }
 
   async renewWork(id: string): Promise<boolean> {
-    return await this.#inTurn(id, async (number) => await this.#claims.renew(number));
+    return await this.#withLock(id, async (number) => await this.#claims.renew(number));
   }
 
-  /** May be called again when it failed in the middle: what is done already is not done twice. */
+  /** Idempotent: call it again when it fails in the middle. */
   async completeWork(id: string, outcome: WorkOutcome): Promise<boolean> {
-    return await this.#inTurn(id, async (number) => {
+    return await this.#withLock(id, async (number) => {
       const claim = await this.#claims.held(number);
       if (claim !== undefined) await this.#complete(claim, outcome);
       return claim !== undefined;
@@ -106,11 +106,11 @@ export class GitHubSource implements WorkSourceAdapter {
   }
 
   async releaseWork(id: string, { reason, addComment = false }: ReleaseOptions = {}): Promise<boolean> {
-    return await this.#inTurn(id, async (number) => {
+    return await this.#withLock(id, async (number) => {
       const claim = await this.#claims.held(number);
       if (claim === undefined) return false;
       if (addComment && reason !== undefined) await this.#report(claim, releaseText(claim.token, reason));
-      await this.#claims.giveBack(claim);
+      await this.#claims.release(claim);
       return true;
     });
   }
@@ -121,13 +121,13 @@ export class GitHubSource implements WorkSourceAdapter {
     return issue === undefined ? undefined : itemOf(issue, this.#config);
   }
 
-  /** `false` for an id of another source. */
-  async #inTurn(id: string, task: (number: number) => Promise<boolean>): Promise<boolean> {
+  /** Runs the task under the lock of the issue; `false` for an id of a different source. */
+  async #withLock(id: string, task: (number: number) => Promise<boolean>): Promise<boolean> {
     const number = issueNumber(this.#config, id);
-    return number !== undefined && (await this.#turns.take(number, () => task(number)));
+    return number !== undefined && (await this.#locks.run(number, () => task(number)));
   }
 
-  async #complete(claim: HeldClaim, outcome: WorkOutcome): Promise<void> {
+  async #complete(claim: HeldIssueClaim, outcome: WorkOutcome): Promise<void> {
     const { number, token } = claim;
     const { done, failed, ready, working } = this.#config.labels;
     const isDone = outcome.outcome === "success";
@@ -135,13 +135,13 @@ export class GitHubSource implements WorkSourceAdapter {
     const label = isDone ? done : failed;
     if (label !== undefined) await this.#issues.addLabel(number, label);
     if (isDone) await this.#issues.close(number);
-    if (isDone && failed !== undefined) await this.#issues.removeLabel(number, failed); // of an earlier try
-    if (!isDone) await this.#issues.removeLabel(number, ready); // somebody may have put it back
+    if (isDone && failed !== undefined) await this.#issues.removeLabel(number, failed); // of an earlier attempt
+    if (!isDone) await this.#issues.removeLabel(number, ready); // a person may have added it again
     await this.#issues.removeLabel(number, working);
     await this.#claims.end(claim);
   }
 
-  async #report({ number, token, comments }: HeldClaim, text: string): Promise<void> {
+  async #report({ number, token, comments }: HeldIssueClaim, text: string): Promise<void> {
     const mark = reportMark(token);
     if (comments.some(({ body }) => body.startsWith(mark))) return;
     await this.#issues.writeComment(number, text, mark);
@@ -151,7 +151,7 @@ export class GitHubSource implements WorkSourceAdapter {
     const { ready, working } = this.#config.labels;
     const found: Issue[] = [];
     for await (const page of this.#issues.list({ label: ready, sort: "created", signal })) {
-      // With both labels, somebody is claiming it or died while claiming it: its claim decides.
+      // With both labels, a node is claiming the issue or died while claiming it: the claim decides.
       found.push(
         ...page.filter((issue) => availability(issue, this.#config) === "ready" && !hasLabel(issue, working)),
       );
@@ -160,7 +160,7 @@ export class GitHubSource implements WorkSourceAdapter {
     return found;
   }
 
-  /** Issues that are marked as worked on, and are not. */
+  /** Issues with the working label whose claims have expired. */
   async #expiredIssues(limit: number, signal: AbortSignal | undefined): Promise<readonly Issue[]> {
     const found: Issue[] = [];
     const known = new Map<number, KnownClaim>();
@@ -193,5 +193,21 @@ export class GitHubSource implements WorkSourceAdapter {
 
   #isCurrent({ updatedMs, lookAgainMs }: KnownClaim, issue: Issue): boolean {
     return updatedMs === issue.updatedAt.getTime() && this.#clock.monotonic() < lookAgainMs;
+  }
+}
+
+/** A lock for each issue that a call is working on. */
+class IssueLocks {
+  readonly #locks = new Map<number, { readonly lock: AsyncLock; users: number }>();
+
+  async run<Result>(number: number, task: () => Promise<Result>): Promise<Result> {
+    const entry = this.#locks.get(number) ?? { lock: new AsyncLock(), users: 0 };
+    this.#locks.set(number, entry);
+    entry.users++;
+    try {
+      return await entry.lock.take(task);
+    } finally {
+      if (--entry.users === 0) this.#locks.delete(number);
+    }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Takes and ends the claims of one adapter. Whatever breaks off in the middle leaves an issue that is either ready or
- * has a claim comment, which expires: labels are added before others are removed, and the comment goes last.
+ * Makes and ends the claims of one adapter. A call that fails in the middle leaves an issue that is ready or has a claim
+ * comment, which expires: a label is added before the old one is removed, and the comment is deleted last.
  */
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../logger.js";
@@ -20,35 +20,35 @@ import type { CommentList, GitHubIssues } from "./github-issues.js";
 import type { Issue, IssueComment } from "./github-shapes.js";
 import { availability } from "./issue-item.js";
 
-export type ClaimAnswer =
+export type IssueClaimResult =
   | { readonly outcome: "won"; readonly issue: Issue; readonly leftMs: number }
   | { readonly outcome: "taken" | "gone" };
 
-/** A claim that is held, and what was on its issue when that was seen. */
-export interface HeldClaim {
+/** A claim that this adapter holds, and the comments on its issue when that was checked. */
+export interface HeldIssueClaim {
   readonly number: number;
   readonly token: string;
   readonly comments: readonly IssueComment[];
 }
 
-/** A claim that was seen to be the holder's. */
-interface SeenClaim extends HeldClaim {
+/** A held claim with its comment. */
+interface SeenClaim extends HeldIssueClaim {
   readonly mark: ClaimMark;
-  /** When, by the server's clock. */
+  /** When the claim was checked, by the server's clock. */
   readonly now: Date;
 }
 
-const TAKEN: ClaimAnswer = { outcome: "taken" };
-const GONE: ClaimAnswer = { outcome: "gone" };
+const TAKEN: IssueClaimResult = { outcome: "taken" };
+const GONE: IssueClaimResult = { outcome: "gone" };
 const NO_CLAIMS: ClaimStanding = { holder: undefined, leftMs: 0, expired: [] };
 
 export class IssueClaims {
   readonly #issues: GitHubIssues;
   readonly #config: GitHubConfig;
   readonly #logger: Logger;
-  /** The tokens of the claims that were won here, by the numbers of their issues. */
+  /** The tokens of the claims that this adapter won, by the numbers of their issues. */
   readonly #tokens = new Map<number, string>();
-  /** Those that are being claimed: who asks for one of them again would only contend with itself. */
+  /** The issues that are being claimed now: a second claim would only compete with the first. */
   readonly #claiming = new Set<number>();
 
   constructor(issues: GitHubIssues, config: GitHubConfig, logger: Logger) {
@@ -57,17 +57,17 @@ export class IssueClaims {
     this.#logger = logger;
   }
 
-  async claim(number: number): Promise<ClaimAnswer> {
+  async claim(number: number): Promise<IssueClaimResult> {
     if (this.#claiming.has(number)) return TAKEN;
     this.#claiming.add(number);
     try {
-      return (await this.#whyNot(number)) ?? (await this.#contend(number));
+      return (await this.#whyNot(number)) ?? (await this.#compete(number));
     } finally {
       this.#claiming.delete(number);
     }
   }
 
-  /** The claim on an issue, if it was won here and still counts. One that nobody took after it expired is taken again. */
+  /** The claim of this adapter while it counts. An expired claim is made again when no other node has claimed the issue. */
   async held(number: number): Promise<SeenClaim | undefined> {
     const token = this.#tokens.get(number);
     if (token === undefined) return undefined;
@@ -75,13 +75,13 @@ export class IssueClaims {
     const { holder, expired } = this.#standing(list);
     if (list !== undefined && holder?.token === token)
       return { number, token, mark: holder, comments: list.comments, now: list.now };
-    const isUntaken = holder === undefined && expired.some((claim) => claim.token === token);
-    if (isUntaken && (await this.#reclaim(number))) return await this.held(number);
+    const isUnclaimed = holder === undefined && expired.some((claim) => claim.token === token);
+    if (isUnclaimed && (await this.#reclaim(number))) return await this.held(number);
     this.#tokens.delete(number);
     return undefined;
   }
 
-  /** Lets a claim last as long again from now, and answers whether it is held. */
+  /** Starts the time of a claim anew, and returns whether it is held. */
   async renew(number: number): Promise<boolean> {
     const claim = await this.held(number);
     if (claim === undefined) return false;
@@ -89,34 +89,34 @@ export class IssueClaims {
     return (await this.held(number)) !== undefined;
   }
 
-  /** Only what is as it was left: others may have had it, and ended it, in the meantime. */
+  /** Only while the labels are unchanged: otherwise a different node claimed the issue and completed it meanwhile. */
   async #reclaim(number: number): Promise<boolean> {
     const issue = await this.#issues.get(number);
     if (issue === undefined || availability(issue, this.#config) !== "working") return false;
     return (await this.claim(number)).outcome === "won";
   }
 
-  /** To be called when the labels say what comes next: from here on anybody may claim the issue. */
-  async end({ number, token, comments }: HeldClaim): Promise<void> {
+  /** Call it after the labels are set: from here on any node may claim the issue. */
+  async end({ number, token, comments }: HeldIssueClaim): Promise<void> {
     await this.#deleteOwn(comments, token);
     if (this.#tokens.get(number) === token) this.#tokens.delete(number);
   }
 
-  /** Lets anybody take an issue that is claimed. */
-  async giveBack(claim: HeldClaim): Promise<void> {
+  /** Makes a claimed issue available again. */
+  async release(claim: HeldIssueClaim): Promise<void> {
     const { ready, working } = this.#config.labels;
     await this.#issues.addLabel(claim.number, ready);
     await this.#issues.removeLabel(claim.number, working);
     await this.end(claim);
   }
 
-  /** Where the claims on an issue stand. */
+  /** The claims on an issue. */
   async standing(number: number, signal?: AbortSignal): Promise<ClaimStanding> {
     return this.#standing(await this.#issues.comments(number, signal));
   }
 
-  /** A look before writing anything: most claims that cannot be won end here, and nobody gets mail about them. */
-  async #whyNot(number: number): Promise<ClaimAnswer | undefined> {
+  /** Checks before the first write: most claims that cannot be won end here, without a comment that GitHub mails to people. */
+  async #whyNot(number: number): Promise<IssueClaimResult | undefined> {
     const issue = await this.#issues.get(number);
     if (issue === undefined || availability(issue, this.#config) === "no") return GONE;
     const standing = await this.standing(number);
@@ -124,11 +124,11 @@ export class IssueClaims {
     return isAvailable(issue, standing, this.#config) ? undefined : GONE;
   }
 
-  async #contend(number: number): Promise<ClaimAnswer> {
+  async #compete(number: number): Promise<IssueClaimResult> {
     const token = randomToken();
     const comment = await this.#issues.writeComment(number, claimText(token, this.#config), claimMark(token));
     if (comment === undefined) return GONE;
-    const claim: HeldClaim = { number, token, comments: [comment] };
+    const claim: HeldIssueClaim = { number, token, comments: [comment] };
     if (!mayClaim(comment.author, this.#config.claimers)) {
       await this.#withdraw(claim);
       throw this.#notAClaimer(comment.author);
@@ -137,17 +137,17 @@ export class IssueClaims {
     try {
       const first = await this.standing(number);
       if (first.holder?.token !== token) return await this.#lose(claim);
-      // Only now: whoever had it before has changed the issue before it ended its claim.
+      // Read after the claim is won: the previous holder changed the issue before it ended its claim.
       const issue = await this.#issues.get(number);
       if (issue === undefined || !isAvailable(issue, first, this.#config))
         return await this.#lose(claim, GONE);
       isMarked = true;
       await this.#markWorking(number);
-      // An older claim may come to light late: ids are given before comments can be seen, and copies lag behind.
+      // An older claim may become visible late, because GitHub assigns ids before it shows comments, and replicas lag.
       const second = await this.standing(number);
       if (second.holder?.token !== token) return await this.#lose(claim);
       this.#tokens.set(number, token);
-      await this.#sweep(first.expired);
+      await this.#deleteExpired(first.expired);
       return { outcome: "won", issue, leftMs: second.leftMs };
     } catch (error) {
       await this.#withdraw(claim, isMarked);
@@ -161,35 +161,33 @@ export class IssueClaims {
     await this.#issues.removeLabel(number, ready);
   }
 
-  async #lose(claim: HeldClaim, answer: ClaimAnswer = TAKEN): Promise<ClaimAnswer> {
+  async #lose(claim: HeldIssueClaim, answer: IssueClaimResult = TAKEN): Promise<IssueClaimResult> {
     await this.#withdraw(claim);
     return answer;
   }
 
-  /** If this fails too, the claim stays until it expires, and brings the issue back. */
-  async #withdraw(claim: HeldClaim, isMarked = false): Promise<void> {
+  /** If this fails too, the issue becomes available when the claim expires. */
+  async #withdraw(claim: HeldIssueClaim, isMarked = false): Promise<void> {
     try {
-      if (isMarked) await this.giveBack(claim);
+      if (isMarked) await this.release(claim);
       else await this.end(claim);
     } catch (error) {
       this.#logger.warn(
-        `A claim on ${this.#config.repo}#${claim.number} could not be withdrawn, and lasts for ${this.#config.claimExpiry}: ${messageOf(error)}`,
+        `Could not withdraw the claim on ${this.#config.repo}#${claim.number}, which lasts for ${this.#config.claimExpiry}: ${messageOf(error)}`,
       );
     }
   }
 
-  /** Expired claims do no harm, so that nothing depends on this. */
-  async #sweep(expired: readonly ClaimMark[]): Promise<void> {
+  /** Ignores failures, because an expired claim has no effect. */
+  async #deleteExpired(expired: readonly ClaimMark[]): Promise<void> {
     try {
       for (const { commentId } of expired) await this.#issues.deleteComment(commentId);
     } catch (error) {
-      this.#logger.debug?.(
-        `An expired claim in ${this.#config.repo} was left where it is: ${messageOf(error)}`,
-      );
+      this.#logger.debug?.(`Could not delete an expired claim in ${this.#config.repo}: ${messageOf(error)}`);
     }
   }
 
-  /** All with this token: a comment whose writing was uncertain may be there twice. */
+  /** Deletes all comments with the token: a retry may have written the claim twice. */
   async #deleteOwn(comments: readonly IssueComment[], token: string): Promise<void> {
     for (const { id, body } of comments)
       if (body.startsWith(claimMark(token))) await this.#issues.deleteComment(id);
@@ -202,13 +200,13 @@ export class IssueClaims {
 
   #notAClaimer(author: string | undefined): WorkSourceError {
     return new WorkSourceError(
-      `The token in ${this.#config.tokenEnv} is ${author ?? "nobody"}'s, who is not among the claimers of ${this.#config.repo}: add it to claimers.`,
+      `The token in ${this.#config.tokenEnv} belongs to ${author ?? "an unknown user"}, expected one of the claimers of ${this.#config.repo}: add the login to claimers.`,
       { code: "WORK_SOURCE_FORBIDDEN" },
     );
   }
 }
 
-/** Whether nobody has an issue. One that is marked as worked on and has no claim at all is somebody's by hand. */
+/** Whether an issue without a valid claim can be claimed. With the working label and no claim at all, a person works on it. */
 export function isAvailable(issue: Issue, { expired }: ClaimStanding, config: GitHubConfig): boolean {
   const state = availability(issue, config);
   return state === "ready" || (state === "working" && expired.length > 0);

@@ -1,19 +1,18 @@
-/** An issue as a work item: its id, its priority by its labels, and whether its labels let it be taken. Pure. */
+/** An issue as a work item: its id, its priority by its labels, and whether its labels make it available. Pure. */
+import { PRIORITIES } from "../work-order.js";
 import type { WorkItem, WorkPriority } from "../work-source.js";
 import type { GitHubConfig } from "./github-config.js";
 import type { Issue } from "./github-shapes.js";
 
 const PUBLIC_API = "https://api.github.com";
-/** The first that fits counts. */
-const PRIORITIES: readonly WorkPriority[] = ["critical", "high", "medium", "low"];
 
-/** "github:owner/name#12"; with the host where it is not github.com. */
+/** "github:owner/name#12"; with the host for a server other than github.com. */
 export function itemId({ baseUrl, repo }: GitHubConfig, number: number): string {
   const host = baseUrl === PUBLIC_API ? "" : `${new URL(baseUrl).host}/`;
   return `github:${host}${repo}#${number}`;
 }
 
-/** The number in an id of this repository; `undefined` for any other id. */
+/** The number of an issue of this repository by its item id; `undefined` for any other id. */
 export function issueNumber(config: GitHubConfig, id: string): number | undefined {
   const number = Number(/#([1-9]\d{0,14})$/.exec(id)?.[1] ?? NaN);
   return id === itemId(config, number) ? number : undefined;
@@ -36,32 +35,34 @@ export function itemOf(issue: Issue, config: GitHubConfig): WorkItem {
   };
 }
 
-/** The highest that a label stands for; "medium" when none does. */
+/** The highest priority of the labels; "medium" without a label of a priority. */
 export function priorityOf(
   labels: readonly string[],
   priorityLabels: GitHubConfig["priorityLabels"],
 ): WorkPriority {
-  const worn = new Set(labels.map(bare));
-  return PRIORITIES.find((level) => priorityLabels[level].some((label) => worn.has(bare(label)))) ?? "medium";
+  const names = new Set(labels.map(normalized));
+  const hasLevel = (level: WorkPriority): boolean =>
+    priorityLabels[level].some((label) => names.has(normalized(label)));
+  return PRIORITIES.find(hasLevel) ?? "medium";
 }
 
-/** "Priority: High", "priority/high" and "priority-high" are one label to people. */
-function bare(label: string): string {
+/** "Priority: High", "priority/high" and "priority-high" count as one label. */
+function normalized(label: string): string {
   return label
     .toLowerCase()
     .trim()
     .replace(/\s*[:/_-]\s*|\s+/g, ":");
 }
 
-/** GitHub takes labels that differ in case only for the same. */
+/** GitHub compares labels without regard to case. */
 export function hasLabel(issue: Issue, label: string): boolean {
   return issue.labels.some((name) => name.toLowerCase() === label.toLowerCase());
 }
 
 export type Availability =
-  /** Nobody has it, as far as the labels tell. */
+  /** The labels say that it is not claimed. */
   | "ready"
-  /** Somebody has it or had it: its claim decides. */
+  /** It is or was claimed: the claim comments decide. */
   | "working"
   | "no";
 

@@ -1,10 +1,10 @@
-/** The comments that tell people what came of an issue. Pure. */
+/** The comments that report the outcome of an issue to people. Pure. */
 import type { WorkOutcome } from "../work-source.js";
 
-/** GitHub takes 65536 characters. */
+/** GitHub allows 65536 characters. */
 const LONGEST_COMMENT = 60_000;
 
-/** What finds the report of a claim among the comments. */
+/** The text that the report of a claim starts with. */
 export function reportMark(token: string): string {
   return `<!-- rota:report token=${token} -->`;
 }
@@ -31,7 +31,7 @@ function marked(token: string, parts: readonly string[]): string {
   return `${reportMark(token)}\n${shown}`;
 }
 
-/** As a block, within a fence that nothing in it can end. */
+/** A code block, with a fence that is longer than any in the text. */
 function fenced(text: string): string {
   const shown = text.length > LONGEST_COMMENT / 2 ? `${text.slice(0, LONGEST_COMMENT / 2)}…` : text;
   const longest = Math.max(2, ...(shown.match(/`+/g) ?? []).map(({ length }) => length));

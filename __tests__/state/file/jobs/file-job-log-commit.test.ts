@@ -151,7 +151,7 @@ describe("a day's file", () => {
     expect(() => statSync(here.directory)).toThrow("ENOENT");
   });
 
-  it("begins anew when somebody removed it, and its directory is synced again", async () => {
+  it("begins anew after it was removed, and its directory is synced again", async () => {
     await using here = subject();
     const first = await here.log.start(job);
     rmSync(here.directory, { recursive: true });

@@ -137,7 +137,7 @@ describe("the list of a file log", () => {
 });
 
 describe("a log of many days", () => {
-  it("keeps the ids of the latest few in memory, and reads the others again", async () => {
+  it("keeps the ids of the latest few days in memory, and reads older days again", async () => {
     await using here = subject();
     const first = await here.fill(here.log, "2026-11-01", 1, false);
     for (const day of ["02", "03", "04", "05", "06"]) await here.fill(here.log, `2026-11-${day}`, 1);
@@ -502,7 +502,7 @@ describe("a symbolic link", () => {
   it("in the place of the directory is refused where it is a file as well", async () => {
     await using here = subject();
     writeFileSync(here.directory, "");
-    await expect(here.log.start(job)).rejects.toThrow("no directory");
+    await expect(here.log.start(job)).rejects.toThrow("it is not a directory");
   });
 });
 

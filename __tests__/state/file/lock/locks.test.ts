@@ -106,7 +106,7 @@ describe("the lock of an owner that was killed", () => {
 });
 
 describe("the lock of an owner on another machine", () => {
-  it("is respected while it gives signs of life, whoever has its pid here", async () => {
+  it("is respected while it gives signs of life, even if a process here has its pid", async () => {
     using temporary = temporaryDirectory();
     const path = join(temporary.path, "owner.lock");
     const owner = { pid: 2 ** 22 + 1, host: "elsewhere", since: new Date(PAST) };

@@ -11,7 +11,7 @@ import { stateDirectory } from "../../temporary-directory.js";
 const SAID = JSON.stringify({ pid: 7, host: "elsewhere", since: "2026-01-01T00:00:00.000Z" });
 
 describe("the owner of a state directory", () => {
-  it("is nobody where nobody has opened it", async () => {
+  it("is undefined for a directory that no store has opened", async () => {
     expect(await readOwner(stateDirectory(), new Date())).toBeUndefined();
   });
 
@@ -52,7 +52,7 @@ describe("the owner of a state directory", () => {
     });
   });
 
-  it("is nobody where the lock holds what is no lock's", async () => {
+  it("is undefined when the lock holds a foreign file", async () => {
     const stateDir = stateDirectory();
     mkdirSync(join(stateDir, "owner.lock"));
     writeFileSync(join(stateDir, "owner.lock/notes"), SAID);

@@ -38,7 +38,7 @@ describe("the write lock", () => {
     "link held.old",
     "rename state.yaml",
     "unlink held.old",
-  ])("of a process killed before `%s` keeps nobody waiting", async (step) => {
+  ])("of a process killed before `%s` keeps no other process waiting", async (step) => {
     using temporary = temporaryDirectory();
     await using killed = new ObedientStore(temporary.path);
     await killed.call("update", KEY, { failure_count: 1 });
@@ -77,7 +77,7 @@ describe("the write lock", () => {
     },
   );
 
-  it("that was lost is taken again, and what others wrote meanwhile is kept", async () => {
+  it("that was lost is taken again, and what other processes wrote meanwhile is kept", async () => {
     using temporary = temporaryDirectory();
     const watched = new WatchedDisk();
     await using store = new FileStore({ stateDir: temporary.path }, { ...frozen(), disk: watched.disk });

@@ -81,7 +81,7 @@ describe("a file that was cut keeps what came before, when it ends", () => {
   });
 });
 
-describe("a damaged entry leaves the others as they are:", () => {
+describe("a damaged entry leaves the other entries as they are:", () => {
   it.each(
     Object.entries<HostileFile>({
       "a word that is no status, in one schedule": {
@@ -363,7 +363,7 @@ describe("what is odd but says what it means is no damage:", () => {
   });
 });
 
-describe("a schedule that somebody disabled", () => {
+describe("a schedule that was disabled", () => {
   it.each([
     ["a wrong value", "        status: disabled\n        failure_count: many\n"],
     ["a syntax error", '        status: disabled\n        last_error: "never closed\n'],
@@ -380,7 +380,7 @@ describe("a schedule that somebody disabled", () => {
 });
 
 describe("one broken agent", () => {
-  it("leaves 100 others as they are, in the middle of them", async () => {
+  it("leaves the 100 entries around it as they are", async () => {
     const names = Array.from({ length: 100 }, (_, index) => `agent-${index}`);
     const chunks = names.map(goodAgent).toSpliced(50, 0, "  broken: }{\n");
     await expectHarmless({ bytes: HEAD + chunks.join(""), warnings: [/agents.* \(line \d+\)/], good: names });

@@ -62,6 +62,19 @@ export const fields: fc.Arbitrary<Fields> = fc
 
 const time = fc.constantFrom("2026-03-01T09:00:00.000Z", "2026-03-01T09:00Z", "2024-02-29T23:59:59+05:30");
 
+function lastJob(id: fc.Arbitrary<string>): fc.Arbitrary<object> {
+  return fc.record(
+    {
+      id,
+      slot: fc.option(time),
+      trigger: fc.constantFrom("interval", "manual"),
+      attempt: fc.nat(3),
+      status: fc.constantFrom("completed", "timeout"),
+    },
+    { requiredKeys: ["id", "status"], noNullPrototype: true },
+  );
+}
+
 const schedule: fc.Arbitrary<Fields> = fc
   .tuple(
     fc.record(
@@ -76,6 +89,7 @@ const schedule: fc.Arbitrary<Fields> = fc
           { interval: text, expires_at: time },
           { requiredKeys: ["expires_at"], noNullPrototype: true },
         ),
+        last_job: lastJob(text),
       },
       { requiredKeys: [], noNullPrototype: true },
     ),
@@ -110,6 +124,7 @@ export const plainAgent: fc.Arbitrary<AgentFields> = fc
           last_error: fc.constantFrom("no: luck", "it broke", "x\ny"),
           failure_count: fc.nat(12),
           hint: fc.record({ expires_at: time, reason: fc.constant("a # b") }, { noNullPrototype: true }),
+          last_job: lastJob(fc.constant("job-2026-11-15-k3x9qa")),
           extra: fc.constantFrom<unknown>(1, "1", null, { deep: { er: true } }),
         },
         { requiredKeys: ["status"], noNullPrototype: true },

@@ -69,7 +69,7 @@ export function hostKeys({ agentKeys = [] }: HostKeys): KeySchemas {
   );
 }
 
-/** Makes schemas by host, and keeps the ones of a host that adds nothing: most calls need exactly these. */
+/** Makes the schemas of a host, and caches them for a host that adds no types or keys. */
 export function schemasByHost<Schemas>(make: (host: HostKeys) => Schemas): (host: HostKeys) => Schemas {
   let builtIn: Schemas | undefined;
   return (host) => {

@@ -1,5 +1,6 @@
-/** The keys of a runtime, by its type. Whether a runtime of these keys can be created is checked in check-parts.ts. */
+/** The keys of a runtime, by its type. check-parts.ts checks whether the runtime can be created. */
 import { timeoutMs } from "../../../runner/configuration.js";
+import { HTTP_METHODS } from "../../../runner/runtimes/http-request.js";
 import {
   allOptional,
   checked,
@@ -16,8 +17,6 @@ import {
   wholeNumber,
 } from "./fields.js";
 import { type TypedMap, typedMaps } from "./typed-maps.js";
-
-const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /** The built-in types. */
 export const RUNTIMES: Readonly<Record<string, TypedMap>> = {
@@ -63,11 +62,11 @@ export const RUNTIMES: Readonly<Record<string, TypedMap>> = {
         examples: ["https://example.org/hook"],
       }),
       method: optional(
-        fitting('one such as "POST"', (given) => METHODS.includes(String(given).toUpperCase()), {
+        fitting('one such as "POST"', (given) => HTTP_METHODS.includes(String(given).toUpperCase()), {
           type: "string",
           default: "POST",
           description: "The HTTP method.",
-          examples: METHODS,
+          examples: HTTP_METHODS,
         }),
       ),
       headers: optional(

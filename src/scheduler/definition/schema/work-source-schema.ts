@@ -1,7 +1,8 @@
-/** The keys of a work source, by its type. Whether a source of these keys can be created is checked in check-parts.ts. */
+/** The keys of a work source, by its type. check-parts.ts checks whether the source can be created. */
+import { durationMs } from "../../../duration.js";
+import { isLabel, LOGIN_FORM, REPO_FORM, VARIABLE_FORM } from "../../../work-sources/github/github-config.js";
 import { list, map, nullable, oneOf, openMap, optional, type Schema, text, fitting } from "./fields.js";
 import { type TypedMap, typedMaps } from "./typed-maps.js";
-import { durationMs } from "../../../duration.js";
 
 const WORK_SOURCES: Readonly<Record<string, TypedMap>> = {
   directory: {
@@ -17,7 +18,7 @@ const WORK_SOURCES: Readonly<Record<string, TypedMap>> = {
   github: {
     description: "Issues of a GitHub repository.",
     keys: () => ({
-      repo: pattern("The repository.", /^[\w.-]+\/[\w.-]+$/, 'text such as "owner/name"'),
+      repo: pattern("The repository.", REPO_FORM, 'text such as "owner/name"'),
       labels: optional(
         map(
           {
@@ -38,7 +39,7 @@ const WORK_SOURCES: Readonly<Record<string, TypedMap>> = {
       claim_expiry: expiry("1s", "7d"),
       claimers: optional(
         list(
-          pattern("A login.", /^[\w-]+(\[bot\])?$/, 'a login such as "octocat"'),
+          pattern("A login.", LOGIN_FORM, 'a login such as "octocat"'),
           "a list of logins",
           "Logins whose claims count. Default: all.",
           { minItems: 1 },
@@ -47,7 +48,7 @@ const WORK_SOURCES: Readonly<Record<string, TypedMap>> = {
       token_env: optional(
         pattern(
           "The environment variable with the token. Default: GITHUB_TOKEN.",
-          /^[A-Za-z_]\w*$/,
+          VARIABLE_FORM,
           "the name of an environment variable",
         ),
       ),
@@ -134,10 +135,6 @@ function labelText(description: string): Schema {
     maxLength: 50,
     description,
   });
-}
-
-function isLabel(given: unknown): boolean {
-  return typeof given === "string" && /^[^,]{1,50}$/.test(given) && given.trim() === given;
 }
 
 function levelLabels(level: string): Schema {

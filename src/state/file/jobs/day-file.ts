@@ -10,7 +10,7 @@ import { DayIndex } from "./job-day.js";
 import { type JobDirectory, readRange } from "./job-directory.js";
 import { scanLines } from "./job-line.js";
 
-/** A line that somebody wants to add, once it is known what the file says of its job. */
+/** A line to add, made once it is known what the file says of its job. */
 export interface DayChange {
   readonly id: string;
   /** `undefined` for the line of an end. */
@@ -42,7 +42,7 @@ export class DayFile {
   #inode = 0;
   /** The file has a last line without newline. */
   #isTorn = false;
-  /** The directory's entry for the file was synced since this process first wrote to it, whoever created it. */
+  /** The directory's entry for the file was synced since this process first wrote to it. */
   #isEntryDurable = false;
 
   constructor(directory: JobDirectory, day: string, onCreated: () => void) {
@@ -94,7 +94,8 @@ export class DayFile {
 
     const { text, changes } = this.#linesFor(batch);
     if (changes.length === 0) return;
-    // A crash may have cut the last line short. Cutting it off would take away what another process appends now.
+    // A crash may have cut the last line short. Truncating the file could remove a line that a second process appends
+    // now.
     const bytes = Buffer.from(`${this.#isTorn ? "\n" : ""}${text}\n`);
     let bytesWritten = 0;
     try {
@@ -115,7 +116,7 @@ export class DayFile {
     }
   }
 
-  /** The lines to write and whose they are, each decided after those before it. */
+  /** The lines to write and their changes, each decided after the lines before it. */
   #linesFor(batch: readonly DayChange[]): PendingLines {
     const lines: string[] = [];
     const changes: DayChange[] = [];
@@ -130,8 +131,8 @@ export class DayFile {
   }
 
   /**
-   * Which of the lines just written count, now that what others wrote before them is known as well; `undefined` when
-   * nobody else wrote, so that all do.
+   * Which of the lines just written count, given what other processes wrote before them; `undefined` when all do,
+   * because no other process wrote.
    */
   async #countedLines(
     handle: FileHandle,
@@ -163,13 +164,13 @@ export class DayFile {
     return { bytes, counted };
   }
 
-  /** Takes back what was appended in vain, unless another process has appended after it. */
+  /** Removes a failed append, unless a second process has appended after it. */
   async #cutBack(handle: FileHandle, sizeBefore: number, bytesWritten: number): Promise<void> {
     try {
       const { size } = await handle.stat();
       if (bytesWritten > 0 && size === sizeBefore + bytesWritten) await handle.truncate(sizeBefore);
     } catch {
-      // The disk is failing already. What stays behind is a torn line, or lines of which their callers know less.
+      // The disk is failing already. A torn line stays behind, or lines that their callers believe to be missing.
     }
   }
 

@@ -1,6 +1,7 @@
 /**
- * The job log in files: a day's jobs in `<directory>/<day>.jsonl`, a job's output in `<directory>/<job-id>.log`.
- * A job belongs to the day in its id, also when it ends on another. How a line gets there is day-file.ts's business.
+ * The job log in files: a day's jobs in `<directory>/<day>.jsonl`, a job's output in `<directory>/<job-id>.log`. A
+ * job belongs to the day in its id, also when it ends on a later day. How a line gets there is day-file.ts's
+ * business.
  */
 import { type Clock, systemClock } from "../../../clock.js";
 import { type Logger, processLogger } from "../../../logger.js";
@@ -24,7 +25,7 @@ import {
   type EndedJobRecord,
   type NewJob,
 } from "../../job-log/job-log.js";
-import { instantOr, isEnded, isWanted, jobRecord, newEnd, newStart } from "../../job-log/job-record.js";
+import { instantOr, isWanted, jobRecord, newEnd, newStart } from "../../job-log/job-record.js";
 import { JobOutputs } from "./job-outputs.js";
 import { interruptionOf } from "./job-recovery.js";
 import { retentionLimits, type RetentionLimits } from "../../job-log/job-retention.js";
@@ -52,7 +53,7 @@ interface DayWrite {
   readonly indexes: number[];
 }
 
-/** Days whose ids are kept in memory: today's, yesterday's at midnight, and those of jobs that run for days. */
+/** Days whose ids are kept in memory: today, yesterday around midnight, and the days of jobs that run for days. */
 const MOST_DAYS_KNOWN = 4;
 
 export class FileJobLog implements OwnedJobLog, AsyncDisposable {
@@ -130,28 +131,12 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
     return failures;
   }
 
-  async closedRecords(ids: readonly string[]): Promise<ReadonlyMap<string, EndedJobRecord>> {
-    const closed = new Map<string, EndedJobRecord>();
-    for (const [day, ofDay] of byDay(ids)) {
-      const { jobs } = await this.#archive.read(day);
-      for (const id of ofDay) {
-        const job = jobs.get(id);
-        const record = job?.end === undefined ? undefined : this.#archive.record(day, job);
-        if (record !== undefined && isEnded(record)) closed.set(id, record);
-      }
-    }
-    return closed;
+  closedRecords(ids: readonly string[]): Promise<ReadonlyMap<string, EndedJobRecord>> {
+    return this.#archive.closedRecords(ids);
   }
 
-  async unrecordedJobs(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    const unrecorded = new Set<string>();
-    for (const [day, ofDay] of byDay(ids)) {
-      const { jobs } = await this.#archive.read(day);
-      for (const id of ofDay) if (jobs.get(id)?.end === undefined) unrecorded.add(id);
-    }
-    const days = new Set(Array.from(unrecorded, dayOfJob));
-    const expired = await this.#archive.expiredAmong(days, this.#clock.now(), this.#limits);
-    return new Set([...unrecorded].filter((id) => !expired.has(dayOfJob(id))));
+  unrecordedJobs(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#archive.unrecordedJobs(ids, this.#clock.now(), this.#limits);
   }
 
   async get(id: string): Promise<JobRecord | undefined> {
@@ -187,8 +172,8 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   }
 
   /**
-   * Closes as interrupted what was left open by processes that are gone, and answers the ids. For the one that owns
-   * the state directory: a process of another machine counts as gone, because it cannot own it any more.
+   * Closes as interrupted what was left open by processes that are gone, and answers the ids. Only the owner of the
+   * state directory may call it: a process of a different machine counts as gone, because it has lost ownership.
    */
   async recover(): Promise<readonly string[]> {
     const recovered: string[] = [];
@@ -261,7 +246,7 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
     );
   }
 
-  /** `undefined` for a job that another log has started. */
+  /** `undefined` for a job that this log has not started. */
   #sinceStart(id: string): number | undefined {
     const startedMs = this.#startedMs.get(id);
     return startedMs === undefined ? undefined : Math.round(this.#clock.monotonic() - startedMs);
@@ -272,7 +257,7 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
     jobs: readonly Job[],
     changesOf: (job: Job) => readonly DayChange[],
   ): Promise<RecordFailures> {
-    const failures = new Array<RecordFailure | undefined>(jobs.length).fill(undefined);
+    const failures: (RecordFailure | undefined)[] = Array.from(jobs, () => undefined);
     const days = new Map<string, DayWrite>();
     for (const [index, job] of jobs.entries()) {
       try {
@@ -321,15 +306,4 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new StateError("The job log is closed.", { code: "STATE_CLOSED" });
   }
-}
-
-function byDay(ids: readonly string[]): ReadonlyMap<string, readonly string[]> {
-  const days = new Map<string, string[]>();
-  for (const id of ids) {
-    const day = dayOfJob(id);
-    const ofDay = days.get(day);
-    if (ofDay === undefined) days.set(day, [id]);
-    else ofDay.push(id);
-  }
-  return days;
 }

@@ -1,12 +1,13 @@
 /**
- * Reads the days of a job log, each on its own, keeps count of them, and removes those past the limits.
- * Says once per file that lines of it were skipped. Writing is elsewhere.
+ * Reads the days of a job log one by one, counts their jobs, and removes days past the limits. Says once per file
+ * that lines of it were skipped. Writing is elsewhere.
  */
 import type { Logger } from "../../../logger.js";
 import { type DayJob, type JobDay, readDay, recordOfJob } from "./job-day.js";
 import type { JobDirectory } from "./job-directory.js";
 import { dayOf, dayOfJob } from "../../job-log/job-id.js";
-import type { JobRecord } from "../../job-log/job-log.js";
+import type { EndedJobRecord, JobRecord } from "../../job-log/job-log.js";
+import { isEnded } from "../../job-log/job-record.js";
 import { type DayTally, expiredDays, type RetentionLimits } from "../../job-log/job-retention.js";
 
 /** What a log is writing to at this moment, and so must stay. */
@@ -76,8 +77,36 @@ export class JobArchive {
     return [...expired];
   }
 
-  /** Which of these days are past the limits, or would be if they still had a job. */
-  async expiredAmong(
+  async closedRecords(ids: readonly string[]): Promise<ReadonlyMap<string, EndedJobRecord>> {
+    const closed = new Map<string, EndedJobRecord>();
+    for (const [day, ofDay] of byDay(ids)) {
+      const { jobs } = await this.read(day);
+      for (const id of ofDay) {
+        const job = jobs.get(id);
+        const record = job?.end === undefined ? undefined : this.record(day, job);
+        if (record !== undefined && isEnded(record)) closed.set(id, record);
+      }
+    }
+    return closed;
+  }
+
+  /** The jobs without an end, apart from jobs of days that may have been removed. */
+  async unrecordedJobs(
+    ids: readonly string[],
+    now: Date,
+    limits: RetentionLimits,
+  ): Promise<ReadonlySet<string>> {
+    const unrecorded = new Set<string>();
+    for (const [day, ofDay] of byDay(ids)) {
+      const { jobs } = await this.read(day);
+      for (const id of ofDay) if (jobs.get(id)?.end === undefined) unrecorded.add(id);
+    }
+    const expired = await this.#expiredAmong(new Set(Array.from(unrecorded, dayOfJob)), now, limits);
+    return new Set([...unrecorded].filter((id) => !expired.has(dayOfJob(id))));
+  }
+
+  /** The given days that are past the limits, or would be if they still had a job. */
+  async #expiredAmong(
     asked: ReadonlySet<string>,
     now: Date,
     limits: RetentionLimits,
@@ -113,4 +142,15 @@ export class JobArchive {
       `Skipped line ${first}${more} of ${this.#directory.dayPath(day)}: expected the record of a job.`,
     );
   }
+}
+
+function byDay(ids: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const days = new Map<string, string[]>();
+  for (const id of ids) {
+    const day = dayOfJob(id);
+    const ofDay = days.get(day);
+    if (ofDay === undefined) days.set(day, [id]);
+    else ofDay.push(id);
+  }
+  return days;
 }

@@ -5,7 +5,7 @@
 import type { JobRecord } from "../../job-log/job-log.js";
 import { type LineGlance, recordOf, scanLines } from "./job-line.js";
 
-/** In the place of the time at which a job started: nobody asks for that of one that has ended. */
+/** Stands for the start time of a job that has ended, which is not needed any longer. */
 const ENDED = "";
 
 /** The ids of a day and whether they have ended: all that a writer must know. No objects: a busy day has many. */
@@ -49,7 +49,7 @@ export interface DayJob {
 
 export interface JobDay {
   readonly jobs: ReadonlyMap<string, DayJob>;
-  /** The numbers of lines that are none of a job log. */
+  /** The numbers of lines that are not lines of a job log. */
   readonly damagedLines: readonly number[];
 }
 

@@ -22,7 +22,7 @@ const PRIVATE_FILE = 0o600;
 const DAY_FILE = /^(\d{4}-\d\d-\d\d)\.jsonl$/;
 const OUTPUT_FILE = /^(.*)\.log$/;
 
-export interface JobFiles {
+export interface JobFileNames {
   /** Newest first. */
   readonly days: readonly string[];
   /** The ids of the jobs that have an output. */
@@ -47,7 +47,7 @@ export class JobDirectory {
   }
 
   /** What is there that is ours by its name. */
-  async list(): Promise<JobFiles> {
+  async list(): Promise<JobFileNames> {
     const days: string[] = [];
     const outputs: string[] = [];
     if (!(await this.#isThere())) return { days, outputs };
@@ -66,7 +66,7 @@ export class JobDirectory {
     return stats?.size ?? 0;
   }
 
-  /** `undefined` where there is no such file. */
+  /** `undefined` where the file does not exist. */
   async read(path: string): Promise<Buffer | undefined> {
     if (!(await this.#isThere())) return undefined;
     const handle = await this.#open(path, O_RDONLY);
@@ -79,7 +79,7 @@ export class JobDirectory {
     }
   }
 
-  /** For reading and appending; `undefined` where there is no such day. */
+  /** For reading and appending; `undefined` where the day has no file. */
   async openDay(day: string): Promise<FileHandle | undefined> {
     if (!(await this.#isThere())) return undefined;
     return this.#open(this.dayPath(day), O_RDWR | O_APPEND);
@@ -126,11 +126,11 @@ export class JobDirectory {
     return handle;
   }
 
-  /** Refuses what is no directory, above all a symbolic link that would lead the log elsewhere. */
+  /** Refuses anything but a directory, above all a symbolic link that would lead the log elsewhere. */
   async #isThere(): Promise<boolean> {
     const stats = await attempt(this.path, "stat", unless(["ENOENT"], this.#disk.lstat(this.path)));
     if (stats === undefined || stats.isDirectory()) return stats !== undefined;
-    const kind = stats.isSymbolicLink() ? "a symbolic link" : "no directory";
+    const kind = stats.isSymbolicLink() ? "a symbolic link" : "not a directory";
     throw new StateFileError(this.path, "open", new Error(`it is ${kind}`));
   }
 }

@@ -12,7 +12,7 @@ export interface JobTally {
   readonly days: number;
   /** Of records and outputs. */
   readonly bytes: number;
-  /** Jobs that nobody will ever close but the next scheduler. */
+  /** Jobs that only the next scheduler will close. */
   readonly abandoned: number;
 }
 
@@ -30,7 +30,7 @@ export class JobFiles {
     return this.#directory.read(this.#directory.outputPath(id));
   }
 
-  /** Whether the process that started an open job is known to be dead, so that nobody will ever close it. */
+  /** Whether the process that started an open job is known to be dead, so that it will not close the job. */
   async isAbandoned(id: string): Promise<boolean> {
     const open = await this.#archive.openJobs(dayOfJob(id));
     return isOfTheDead(open.find((job) => job.id === id)?.process);

@@ -1,6 +1,6 @@
 /**
  * A job log's lines: one JSON object when a job starts, one when it ends. What a scan needs stands at fixed places,
- * so that a line is taken apart only when somebody asks for its record.
+ * so that a line is parsed only when its record is asked for.
  */
 import { dayInJobId } from "../../job-log/job-id.js";
 import type { JobEnd, JobRecord, JobStart } from "../../job-log/job-log.js";
@@ -62,7 +62,7 @@ const HEAD =
 /** A line cut short does not end like this: inside a text the quotes would be escaped. */
 const FOOT = /,"process":"([0-9a-f-]+)"\}$/;
 
-/** `undefined` for what is no line of a job log, such as one that was cut short. */
+/** `undefined` for a malformed line, such as one that was cut short. */
 export function glanceAt(line: Buffer): LineGlance | undefined {
   const [, id, startedAt] = HEAD.exec(line.toString("latin1", 0, HEAD_BYTES)) ?? [];
   const [, process] = FOOT.exec(line.toString("latin1", Math.max(0, line.length - FOOT_BYTES))) ?? [];
@@ -70,7 +70,7 @@ export function glanceAt(line: Buffer): LineGlance | undefined {
   return read(line);
 }
 
-/** The slow way, for a line that another hand wrote. */
+/** The slow way, for a line that Rota did not write. */
 function read(line: Buffer): LineGlance | undefined {
   const value = parsed(line);
   if (typeof value !== "object" || value === null || !("id" in value) || typeof value.id !== "string")
@@ -92,8 +92,8 @@ export function recordOf(start: Buffer, end: Buffer | undefined): JobRecord | un
 }
 
 /**
- * Visits each line with its number from 1, and answers how many bytes at the end have no newline yet: what a crash
- * cut short, or another process is writing. Such a rest counts if it is whole.
+ * Visits each line with its number from 1, and returns how many bytes at the end have no newline yet: a crash cut
+ * them short, or a second process is writing them. Such a rest counts if it is whole.
  */
 export function scanLines(
   bytes: Buffer,

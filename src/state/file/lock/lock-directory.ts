@@ -1,7 +1,7 @@
 /**
- * A lock between processes: a directory that is held by the one file in it. Renaming a directory onto another only
- * works while that is empty, so one process wins; removing the file frees the lock, and fences its holder off:
- * whatever the holder meant to do with the file (to rename it, to touch it) fails from then on.
+ * A lock between processes: a directory that is held by the one file in it. Renaming a directory onto a second one
+ * only works while that is empty, so one process wins. Removing the file frees the lock and fences its holder off:
+ * every later operation of the holder on the file fails.
  */
 import type { FileHandle } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -26,15 +26,23 @@ export interface LockOptions {
 export interface HeldLock {
   /** The file that is the lock; gone when the lock was lost. */
   readonly file: string;
-  /** Open for reading and writing. Whoever moves the file elsewhere keeps it, everybody else closes it. */
+  /**
+   * Open for reading and writing. A caller that moves the file keeps the handle open; every other caller closes it.
+   */
   readonly handle: FileHandle;
 }
 
-/** How long a holder that may be alive can go without a sign of life before it loses its lock: nobody is to wait 5 s. */
+/**
+ * How long a holder that may be alive can go without a sign of life before it loses its lock. No process should wait
+ * 5 s.
+ */
 const LONGEST_SILENCE_MS = 4_300;
 /** Two in any silence, and seldom: waking up is most of what an idle scheduler costs. */
 const SIGN_OF_LIFE_MS = 2_100;
-/** Who is awake anyway after this long gives the sign then: every second one who looks once a second. */
+/**
+ * A process that is awake anyway after this long gives the sign then: with a check every second, at every second
+ * check.
+ */
 const SHORTEST_REST_MS = 1_500;
 const TAKEN = new Set(["ENOTEMPTY", "EEXIST"]);
 const LONGEST_PAUSE_MS = 20;
@@ -49,7 +57,7 @@ export async function takeLock(options: LockOptions): Promise<HeldLock> {
       const outcome = await moveIn(disk, prepared.directory, path);
       if (outcome === "taken") return { file: join(path, prepared.name), handle: prepared.handle };
       if (outcome === "swept") {
-        // Somebody took the prepared directory for a leftover.
+        // A second process took the prepared directory for a leftover.
         await closeQuietly(prepared.handle);
         prepared = await prepare(options);
       } else if (!(await watch.freed())) {
@@ -89,7 +97,7 @@ export class SignOfLife {
     this.#callOff();
   }
 
-  /** To be called by who is awake: it gives the next sign now, if that is not far off. */
+  /** To be called by a process that is awake: it gives the next sign now, if that is not far off. */
   showEarly(): void {
     const restedMs = this.#options.clock.monotonic() - this.#restsSinceMs;
     if (restedMs < SHORTEST_REST_MS) return;
@@ -108,7 +116,7 @@ export class SignOfLife {
     try {
       await disk.utimes(this.#file, clock.now(), clock.now());
     } catch (error) {
-      // Anything else may pass, and silence is what others judge by.
+      // Any other failure may pass, and other processes judge by silence.
       if (errorCode(error) === "ENOENT" && !this.#isEnded) return this.#onLost();
     }
     if (!this.#isEnded) this.#rest();
@@ -121,7 +129,9 @@ export async function releaseLock(disk: Disk, { file, handle }: HeldLock): Promi
   await removeQuietly(disk, file);
 }
 
-/** Takes one's own file out of a lock. What cannot be removed falls silent, and others remove it then. */
+/**
+ * Takes one's own file out of a lock. A file that cannot be removed falls silent, and other processes remove it then.
+ */
 export async function removeQuietly(disk: Disk, file: string): Promise<void> {
   try {
     await disk.unlink(file);
@@ -204,10 +214,10 @@ interface SeenSign {
   readonly seenMs: number;
 }
 
-/** Watches those who hold a lock, and frees it from the dead and the silent. */
+/** Watches the holders of a lock, and frees it from dead and silent ones. */
 class HolderWatch {
   readonly #options: LockOptions;
-  /** By file: a holder has two of them for a moment, and one that lost the lock may leave another's beside it. */
+  /** By file: for a moment a holder has two of them, and a holder that lost the lock may leave a file behind. */
   #seen: ReadonlyMap<string, SeenSign> = new Map();
 
   constructor(options: LockOptions) {
@@ -225,7 +235,7 @@ class HolderWatch {
     return seen.size === 0;
   }
 
-  /** The signs of those that may be alive; the files of the others are removed. */
+  /** The signs of holders that may be alive; the files of dead holders are removed. */
   async #look(): Promise<Map<string, SeenSign>> {
     const { disk, path, clock } = this.#options;
     const seen = new Map<string, SeenSign>();

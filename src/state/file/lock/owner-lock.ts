@@ -44,17 +44,17 @@ export class OwnerLock {
     return !this.#isLost;
   }
 
-  /** To be called by who is awake, which saves waking up to show that this process lives. */
+  /** To be called while the process is awake, which saves a timer that shows that it lives. */
   stir(): void {
     if (this.isHeld) this.#alive.showEarly();
   }
 
-  /** Throws a StateLockedError when it is known that another process took this one for dead. */
+  /** Throws a StateLockedError when it is known that a second process took this one for dead. */
   requireHeld(): void {
     if (this.#isLost) throw lockedBy(this.#path, undefined, TAKEN_OVER);
   }
 
-  /** Looks whether another process took this one for dead, and throws a StateLockedError if so. */
+  /** Checks on disk whether a second process took this one for dead, and throws a StateLockedError if so. */
   async check(): Promise<void> {
     const stats = await attempt(this.#path, "stat", unless(["ENOENT"], this.#disk.lstat(this.#lock.file)));
     if (stats !== undefined) return;

@@ -1,6 +1,6 @@
 /**
- * Which process wrote this, and is it still there? A pid alone does not tell: pids are used again, and mean
- * nothing on another machine or in another container.
+ * Which process wrote this, and is it still there? A pid alone does not identify a process: pids are reused, and mean
+ * nothing outside their machine or container.
  */
 import { createHash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
@@ -23,7 +23,7 @@ export function thisProcess(): ProcessIdentity {
   return own;
 }
 
-/** "unknown" for a process of another machine: only its silence can tell. */
+/** "unknown" for a process of a different machine: only its silence can tell. */
 export function lifeOf({ pid, started, machine }: ProcessIdentity): "alive" | "dead" | "unknown" {
   if (machine !== thisProcess().machine) return "unknown";
   try {
@@ -40,7 +40,7 @@ export function lifeOf({ pid, started, machine }: ProcessIdentity): "alive" | "d
 
 const NAME = /^(\d+)-(\d+)-([0-9a-f]{12})-[0-9a-f]{24}$/;
 
-/** A file name that says whose the file is and that nobody else will choose. */
+/** A unique file name that says which process owns the file. */
 export function signedName(token: string): string {
   const { pid, started, machine } = thisProcess();
   return `${pid}-${started}-${machine}-${token}`;
@@ -59,7 +59,7 @@ interface ProcessStat {
   readonly started: string | undefined;
 }
 
-/** `undefined` where there is no such process, or no /proc. */
+/** `undefined` where the process or /proc does not exist. */
 function statOf(pid: number): ProcessStat | undefined {
   const stat = readText(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;

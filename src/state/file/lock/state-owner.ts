@@ -14,10 +14,10 @@ export interface Owner {
   readonly isAlive: boolean;
 }
 
-/** Of an owner on another machine only its signs of life are known, by a clock that may differ from this one. */
+/** Of an owner on a different machine only its signs of life are known, by a clock that may differ from this one. */
 const LONGEST_SILENCE_MS = 60_000;
 
-/** `undefined` where nobody owns it. Touches nothing. */
+/** `undefined` where it has no owner. Touches nothing. */
 export async function readOwner(stateDir: string, now: Date): Promise<Owner | undefined> {
   const lock = join(stateDir, "owner.lock");
   for (const name of await namesIn(lock)) {

@@ -168,7 +168,7 @@ function knownChunk({ bytes }: Chunk, known: StateDocument): AgentEntry | undefi
   return entry?.text.equals(bytes) === true ? entry : undefined;
 }
 
-/** The last line of a file that was cut short or written by hand may lack its newline. */
+/** The last line of a file that was cut short or edited may lack its newline. */
 function wholeLines(text: Buffer): Buffer {
   return text.at(-1) === NEWLINE ? text : Buffer.concat([text, Buffer.from("\n")]);
 }

@@ -1,6 +1,6 @@
 /**
- * YAML text of which a part may be broken, or that is too much for the parser: it is cut at its keys, level by level,
- * until what can be read is read. A key that can be read alone says among others what it says alone.
+ * Reads YAML text that is partly broken, or too much for the parser: it is cut at its keys, level by level, until
+ * every readable part is read. A key that can be read alone means the same within its map.
  */
 import {
   broken,
@@ -43,7 +43,7 @@ interface Part {
 }
 
 const NO_KEY = "expected a key and what it says";
-/** A line that is no comment, and how far in it stands. */
+/** A line other than a comment, and its indentation. */
 const CONTENT = /(?:^|\n)( *)(?=[^ \t\r\n#])/;
 /** Comments, items and closing brackets begin nothing and end nothing. */
 const BEGINS = "(?=[^ \\t\\r\\n#\\-}\\]]|-(?![ \\t\\r\\n]))";
@@ -70,7 +70,7 @@ function withoutStrays(text: string): { text: string; strays: number[] } {
   return { text: blanked, strays };
 }
 
-/** Each begins with a line as far in as the first, and ends before the next of these. */
+/** Each begins with a line that is indented as the first, and ends before the next such line. */
 function cutAtKeys(text: string): Part[] {
   const indent = indentOf(text);
   const start = new RegExp(`(?:^|\\n) {${indent}}${BEGINS}`, "g");

@@ -33,7 +33,7 @@ export function entryWithText(agent: AgentFields<ScheduleFields>, text: Buffer):
   return { name, other, schedules, text };
 }
 
-/** The bytes of the file, with some agents in place of those the document has. */
+/** The bytes of the file, with `changed` agents in place of the document's own. */
 export function renderDocument(
   { head, agents }: StateDocument,
   changed: ReadonlyMap<string, AgentEntry> = new Map(),

@@ -95,7 +95,7 @@ function knownLines(
   return { indent, lines, keys: new Set(keys) };
 }
 
-/** What a map holds, after its key: the keys we know in their order, then all others. */
+/** The lines of a map after its key: known keys in their order, then unknown keys. */
 function pushKnown(pieces: string[], fields: Fields, known: KnownLines): void {
   const piecesBefore = pieces.length;
   let count = 0;
@@ -116,7 +116,7 @@ function pushKnown(pieces: string[], fields: Fields, known: KnownLines): void {
   if (pieces.length === piecesBefore) pieces.push(EMPTY);
 }
 
-/** What stands in the place of a map's lines when it has none. */
+/** An empty map. */
 const EMPTY = " {}";
 
 function pushFields(pieces: string[], fields: Fields, indent: string): void {

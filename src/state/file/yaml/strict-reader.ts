@@ -58,7 +58,7 @@ interface Cursor {
   readonly text: string;
   /** What was read so far. */
   at: number;
-  /** Where what is to be read is over. */
+  /** Where reading ends. */
   readonly end: number;
 }
 
@@ -200,7 +200,7 @@ const LAST_JOB_VALUES = new Map<string, string>([
 ]);
 const LAST_JOB_KEYS = [...LAST_JOB_VALUES.keys()];
 const LAST_JOB = Array.from(LAST_JOB_VALUES, ([key, value]) => ` {10}${key}: (${value})\n`).join("");
-/** Any of these keys in the order in which they are written, then the last job, and nothing more. */
+/** Common keys in the order in which they are written, then the last job, and nothing more. */
 const COMMON_SCHEDULE = new RegExp(
   COMMON_KEYS.map((key) => `(?: {8}${key}: (${COMMON_VALUES.get(key)})\n)?`)
     .concat(`(?: {8}last_job:\n${LAST_JOB})?(?! {8})`)
@@ -236,7 +236,7 @@ function readScalar(text: string, from: number, end: number): unknown {
   if (WHOLE_NUMBER.test(scalar)) return Number(scalar);
   if (scalar === "{}") return {};
   const value = text.charCodeAt(from) === BRACKET ? readJson(scalar) : Number(scalar);
-  // Lists and other numbers have many notations: only ours is sure to mean the same to everybody.
+  // Lists and other numbers have many notations: only ours is sure to mean the same to every reader.
   if (problemOfValue(value) === undefined && renderInline(value) === scalar) return value;
   throw DECLINED;
 }

@@ -1,6 +1,6 @@
 /**
- * Reads what is YAML but not as we write it: files edited by hand, and damaged ones.
- * What is damaged is named and left out, down to the single schedule; everything around it is kept.
+ * Reads YAML that is not as Rota writes it: files that were edited or damaged. What is damaged is named and left out,
+ * down to the single schedule; everything around it is kept.
  */
 import type { Fields } from "../../../fields.js";
 import { problemOf } from "../../validate-state.js";
@@ -85,7 +85,7 @@ function readSchedule(tree: YamlTree, where: readonly string[], damages: Damage[
   const problem = fault?.problem ?? problemOf(state);
   if (problem === undefined) return state;
   damages.push({ where, offset: fault?.offset ?? tree.offset, problem });
-  // Nothing may start what somebody switched off.
+  // A schedule that was switched off must not start.
   return isDisabled(tree) ? { status: "disabled" } : undefined;
 }
 

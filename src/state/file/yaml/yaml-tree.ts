@@ -50,7 +50,7 @@ export function isTooMuch(text: string, marks: number = MOST_MARKS): boolean {
   return count > marks;
 }
 
-/** The tree of a text, of which `start` characters come before it; broken as a whole when it is not YAML. */
+/** The tree of a text that begins `start` characters into the file; broken as a whole when it is not YAML. */
 export async function readYaml(text: string, start = 0): Promise<YamlTree> {
   const wrong = NOT_YAML.exec(text);
   if (wrong !== null) return broken(start + wrong.index, "a byte or a character that no YAML text has");
@@ -159,7 +159,7 @@ export function doubleKey(key: string, tree: YamlTree, offset: number): YamlBrea
   };
 }
 
-/** Whole numbers are read without loss: those that a number cannot hold stay as they are. */
+/** Whole numbers are read without loss: a number that JavaScript cannot hold stays a bigint. */
 function plainNumber(value: unknown): unknown {
   return typeof value === "bigint" && BigInt(Number(value)) === value ? Number(value) : value;
 }

@@ -232,7 +232,8 @@ export class Claimer {
     const hasDeferred = claims.length >= most;
     if (hasDeferred || deferred !== undefined)
       this.#deferred.notePoll({ atMs, monotonicMs: sentMs, shared, hasDeferred, oldestMs });
-    const nextDueAt = nextMs === undefined ? undefined : new Date(nextMs);
+    const hasMore = hasDeferred && limit > most;
+    const nextDueAt = hasMore ? new Date(0) : nextMs === undefined ? undefined : new Date(nextMs);
     // This process stood still for so long that the leases are about to end.
     if (this.#isTooLate(askedMs)) return { claims: [], skipped, nextDueAt, latestChange };
     for (const { token } of claims) this.#received.add(Number(token));

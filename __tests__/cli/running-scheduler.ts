@@ -1,30 +1,30 @@
-/** A scheduler that runs on a terminal's state while a command is called, and time that passes for both. */
+/** A running scheduler beside a terminal's commands, on the same fake clock. */
 import { expect, onTestFinished, vi } from "vitest";
 import type { ExitCode } from "../../src/cli/exit-codes.js";
 import { type Agent, type JobRecord, Scheduler, type StateStore } from "../../src/index.js";
 import type { Terminal } from "./terminal.js";
 
-export interface Beside {
+export interface RunningScheduler {
   readonly scheduler: Scheduler;
   readonly started: JobRecord[];
   readonly ended: JobRecord[];
-  /** Starts a job, and answers its id when the log has it. */
+  /** Starts a job, and returns its id when the log has it. */
   readonly start: () => Promise<string>;
   /** Runs a command to its end while time passes. */
   readonly call: (...args: string[]) => Promise<ExitCode>;
 }
 
-/** A terminal, and the store that its commands look into. */
+/** A terminal, and the store that its commands use. */
 export interface SharedScene extends Terminal {
   store(): StateStore;
 }
 
-/** `others`: how many schedulers run there as well, on the same clock. */
-export async function beside(
+/** `others`: how many more schedulers run on the same clock. */
+export async function startScheduler(
   scene: SharedScene,
   run: NonNullable<Agent["run"]>,
   others = 0,
-): Promise<Beside> {
+): Promise<RunningScheduler> {
   const { clock } = scene;
   const logger = { info: () => {}, warn: () => {}, error: () => {} };
   const scheduler = new Scheduler({ store: scene.store(), clock, logger });
@@ -40,7 +40,7 @@ export async function beside(
       race.isOver = true;
     });
     while (!race.isOver) {
-      // The loops, the command and a job that runs: none waits for the disk.
+      // The loops, the command and the running jobs all sleep, so none of them waits for the disk.
       const areAsleep = (): boolean => clock.sleeping >= 2 + others + scheduler.getTotalRunningJobCount();
       await vi.waitFor(() => expect(race.isOver || areAsleep()).toBe(true), { timeout: 20_000 });
       await clock.advance(100);

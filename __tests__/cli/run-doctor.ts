@@ -1,9 +1,9 @@
-/** `rota doctor` on a terminal: lets the moment pass in which it listens to the clock. */
+/** Runs `rota doctor` on a terminal, and advances the clock while it measures the clock. */
 import type { ExitCode } from "../../src/cli/exit-codes.js";
 import { until } from "../state/child.js";
 import type { Terminal } from "./terminal.js";
 
-export async function examine(terminal: Terminal, ...args: string[]): Promise<ExitCode> {
+export async function runDoctor(terminal: Terminal, ...args: string[]): Promise<ExitCode> {
   const running = terminal.run("doctor", ...args);
   await until(() => terminal.clock.sleeping > 0);
   await terminal.clock.advance(100);

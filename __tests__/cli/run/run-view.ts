@@ -1,9 +1,9 @@
-/** What a live view shows, for a test: schedules as short texts say them, and everything else that counts. */
+/** A model for tests of the live view, with schedules from short texts. */
 import type { FleetSchedule } from "../../../src/cli/fleet/fleet.js";
-import type { FleetView } from "../../../src/cli/run/run-model.js";
+import type { RunView } from "../../../src/cli/run/run-model.js";
 import type { Paint } from "../../../src/cli/format/style.js";
 import type { ScheduleState } from "../../../src/index.js";
-import { every } from "../../scheduler/fleet.js";
+import { every } from "../../scheduler/scene.js";
 
 export const NOON: Date = new Date("2026-03-01T12:00:00.000Z");
 export const JOB = "job-2026-03-01-aaaaaa";
@@ -24,7 +24,7 @@ export function scheduled(name: string, state: Partial<ScheduleState> = {}): Fle
   };
 }
 
-export function fleetView(parts: Partial<FleetView> = {}): FleetView {
+export function runView(parts: Partial<RunView> = {}): RunView {
   return {
     schedules: [],
     running: new Map(),
@@ -33,7 +33,7 @@ export function fleetView(parts: Partial<FleetView> = {}): FleetView {
     failedCount: 0,
     startedMs: 0,
     stopsAtMs: undefined,
-    place: ".rota",
+    location: ".rota",
     ...parts,
   };
 }

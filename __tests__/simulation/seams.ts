@@ -1,0 +1,87 @@
+/**
+ * Rota with some exports of its modules replaced: how a bug is planted. A seam names a module of src/ and returns the exports
+ * that take the place of its own. All other modules are the sources as they are, and import the replaced exports.
+ */
+import { fileURLToPath } from "node:url";
+import { vi } from "vitest";
+import type * as postgres from "../../src/state/postgres/postgres-store.js";
+import type { PostgresPool } from "../../src/state/postgres/index.js";
+import type { Rota } from "./simulation.js";
+
+export interface Seam {
+  /** Below src/, without its extension. */
+  readonly module: string;
+  /** Returns the exports to be replaced, given all of the module's own. */
+  readonly replace: (original: object) => object;
+}
+
+/** `Module` is the module's type: a replacement that does not fit the module does not compile. */
+export function seam<Module extends object>(
+  module: string,
+  replace: (original: Module) => Partial<Module>,
+): Seam {
+  return { module, replace: replace as Seam["replace"] };
+}
+
+/** Replaces a text in whatever SQL the store sends, wherever that is written: in its schema's functions or in a query. */
+export function sqlSeam(from: string, to: string): Seam {
+  const changed = <Query>(query: Query): Query => {
+    if (typeof query === "string") return query.replaceAll(from, to) as Query;
+    const { text } = query as { readonly text: string };
+    return { ...query, text: text.replaceAll(from, to) };
+  };
+  const changing = (pool: PostgresPool): PostgresPool => ({
+    query: (query) => pool.query(changed(query)),
+    connect: async () => {
+      const client = await pool.connect();
+      return Object.assign(Object.create(client) as typeof client, {
+        query: (query: Parameters<typeof client.query>[0]) => client.query(changed(query)),
+      });
+    },
+    on: pool.on.bind(pool),
+    end: () => pool.end(),
+  });
+  return seam<typeof postgres>("state/postgres/postgres-store", ({ PostgresStore }) => ({
+    PostgresStore: class extends PostgresStore {
+      constructor(options: ConstructorParameters<typeof PostgresStore>[0] = {}) {
+        super(options.pool === undefined ? options : { ...options, pool: changing(options.pool) });
+      }
+    },
+  }));
+}
+
+/** Loads src/ anew, with the seams in it. Several seams of one module are applied in turn. */
+export async function withSeams(seams: readonly Seam[]): Promise<Rota> {
+  const modules = [...new Set(seams.map(({ module }) => module))];
+  const misfits = new Set(modules.map((module) => `nothing imports src/${module}.ts`));
+  vi.resetModules();
+  for (const module of modules) {
+    vi.doMock(pathOf(module), async (importOriginal) => {
+      misfits.delete(`nothing imports src/${module}.ts`);
+      const exports = { ...(await importOriginal<object>()) };
+      for (const { replace } of seams.filter((one) => one.module === module)) {
+        const replaced = replace(exports);
+        for (const name of Object.keys(replaced))
+          if (!(name in exports)) misfits.add(`src/${module}.ts has no export ${name}`);
+        Object.assign(exports, replaced);
+      }
+      return exports;
+    });
+  }
+  try {
+    const [{ Scheduler }, { MemoryStore }, { PostgresStore }, { StateLockedError }] = await Promise.all([
+      import("../../src/scheduler/scheduler.js"),
+      import("../../src/state/memory/memory-store.js"),
+      import("../../src/state/postgres/postgres-store.js"),
+      import("../../src/state/errors.js"),
+    ]);
+    if (misfits.size > 0) throw new Error(`The seams do not fit: ${[...misfits].join("; ")}.`);
+    return { Scheduler, MemoryStore, PostgresStore, StateLockedError };
+  } finally {
+    for (const module of modules) vi.doUnmock(pathOf(module));
+  }
+}
+
+function pathOf(module: string): string {
+  return fileURLToPath(new URL(`../../src/${module}.ts`, import.meta.url));
+}
