@@ -235,11 +235,13 @@ describe.each(NO_AGENTS)("what is no list of agents ($message)", ({ given, messa
 });
 
 describe("options", () => {
+  const FROM_1 = 'milliseconds from 1, or text such as "30s" or "5m".';
+
   it.each([
-    [{ checkInterval: 0 }, "Invalid checkInterval 0: expected a number of milliseconds from 1"],
-    [{ checkInterval: Number.NaN }, "Invalid checkInterval NaN: expected a number of milliseconds from 1"],
-    [{ checkInterval: Infinity }, "Invalid checkInterval Infinity: expected a number of milliseconds from 1"],
-    [{ checkInterval: "1s" }, 'Invalid checkInterval "1s": expected a number of milliseconds from 1'],
+    [{ checkInterval: 0 }, `Invalid checkInterval 0: expected ${FROM_1}`],
+    [{ checkInterval: Number.NaN }, `Invalid checkInterval NaN: expected ${FROM_1}`],
+    [{ checkInterval: Infinity }, `Invalid checkInterval Infinity: expected ${FROM_1}`],
+    [{ checkInterval: "soon" }, `Invalid checkInterval "soon": expected ${FROM_1}`],
     [{ jitterPercent: 11 }, "Invalid jitterPercent 11: expected 0 to 10 percent"],
     [{ jitterPercent: -1 }, "Invalid jitterPercent -1: expected 0 to 10 percent"],
     [{ maxConcurrent: 0 }, "Invalid maxConcurrent 0: expected a whole number from 1"],
@@ -247,6 +249,15 @@ describe("options", () => {
   ])("%j are refused by name and value", (options, message) => {
     const make = (): unknown => new Scheduler({ store: new MemoryStore(), ...(options as SchedulerOptions) });
     expect(thrownBy(make)).toMatchObject({ message, code: "INVALID_ARGUMENT" });
+  });
+
+  it("take durations as text", async () => {
+    const store = new MemoryStore({ leaseMs: "1m" });
+    const { scheduler, clock } = gatedScene({ checkInterval: "1m" });
+    await scheduler.start([]);
+    await clock.advance("10m");
+    expect([store.leaseMs, scheduler.getState().checkCount]).toEqual([60_000, 11]);
+    await scheduler.stop({ timeout: "5s" });
   });
 
   it("name an unknown time zone", () => {
@@ -267,12 +278,12 @@ describe("options", () => {
 });
 
 describe("stop", () => {
-  it.each([-1, Number.NaN, "5s"])("refuses the timeout %s, and everything goes on", async (timeout) => {
+  it.each([-1, Number.NaN, "soon"])("refuses the timeout %s, and everything goes on", async (timeout) => {
     const { scheduler, clock, starts } = gatedScene();
     await scheduler.start([agent("a", { work: every("10s") })]);
     await expect(scheduler.stop({ timeout: timeout as number })).rejects.toMatchObject({
       message: expect.stringMatching(
-        /^Invalid timeout .*: expected a number of milliseconds from 0$/,
+        /^Invalid timeout .*: expected milliseconds from 0, or text such as "30s" or "5m"\.$/,
       ) as string,
       code: "INVALID_ARGUMENT",
     });

@@ -2,7 +2,7 @@
  * How a scheduler starts and stops. Nothing starts from the moment it is stopped; the store stays open until the last job
  * has ended, and a start meanwhile goes on with it. What a pass does is in loop/pass.ts.
  */
-import type { Clock } from "../clock.js";
+import { type Clock, withTimeout } from "../clock.js";
 import type { HeldClaims } from "./claims/held-claims.js";
 import type { JobStarter } from "./jobs/job-starter.js";
 import type { Pass } from "./loop/pass.js";
@@ -12,9 +12,8 @@ import type { OutsideChange } from "../state/store.js";
 import type { Requests } from "./control/requests.js";
 import { Roster } from "./roster.js";
 import { reportError, type SchedulerContext } from "./context.js";
-import { invalidOption, type SchedulerStatus, type StopOptions } from "./options.js";
+import { type SchedulerStatus, type StopOptions, stopTimeoutMs } from "./options.js";
 
-const DEFAULT_STOP_TIMEOUT_MS = 30_000;
 const STOPPED = "The scheduler was stopped";
 
 interface LifecycleParts {
@@ -135,8 +134,8 @@ export class Lifecycle {
     this.#context.loop.wake();
   }
 
-  async #stop({ waitForJobs = true, timeout = DEFAULT_STOP_TIMEOUT_MS }: StopOptions): Promise<void> {
-    if (!(timeout >= 0)) throw invalidOption("timeout", timeout, "a number of milliseconds from 0");
+  async #stop({ waitForJobs = true, timeout }: StopOptions): Promise<void> {
+    const timeoutMs = stopTimeoutMs(timeout);
     const wasRunning = this.#status === "running";
     const hasStarted = wasRunning && this.#starting === undefined;
     if (wasRunning) this.#status = "stopping";
@@ -145,7 +144,13 @@ export class Lifecycle {
     this.#jobs.completer.isOpen = false;
     if (!waitForJobs) this.#jobs.cancelAll(STOPPED);
     const ended = this.#end(waitForJobs);
-    const isInTime = await this.#isWithin(timeout, ended);
+    const { clock } = this.#context;
+    const isInTime = await withTimeout(
+      clock,
+      timeoutMs,
+      ended.then(() => true),
+      () => false,
+    );
     this.#status = "stopped";
     const runningJobCount = this.#jobs.size;
     if (!isInTime) this.#jobs.cancelAll(STOPPED);
@@ -155,7 +160,7 @@ export class Lifecycle {
     }
     if (isInTime) return;
     throw new SchedulerShutdownError(
-      `Scheduler shutdown timed out after ${timeout} ms with ${runningJobCount} job(s) still running`,
+      `Scheduler shutdown timed out after ${timeoutMs} ms with ${runningJobCount} job(s) still running`,
       { timedOut: true, runningJobCount },
     );
   }
@@ -212,16 +217,6 @@ export class Lifecycle {
     await this.#context.store
       .close()
       .catch((error: unknown) => this.#report("Could not close the store", error));
-  }
-
-  async #isWithin(timeoutMs: number, task: Promise<void>): Promise<boolean> {
-    const timer = new AbortController();
-    const timeUp = this.#context.clock.sleep(timeoutMs, timer.signal).then(() => false);
-    try {
-      return await Promise.race([task.then(() => true), timeUp]);
-    } finally {
-      timer.abort();
-    }
   }
 
   #report(what: string, cause: unknown): void {

@@ -25,6 +25,7 @@ import type { HintOptions } from "./control/state-changes.js";
 import { ScheduleControls, unknownSchedule } from "./control/controls.js";
 import { listSchedules, type ScheduleStatus } from "./control/schedule-status.js";
 import {
+  checkIntervalMs,
   checkOptions,
   type SchedulerOptions,
   type SchedulerState,
@@ -34,7 +35,6 @@ import {
 } from "./options.js";
 import { reportError, reportTrouble, type SchedulerContext } from "./context.js";
 
-const DEFAULT_CHECK_INTERVAL_MS = 1_000;
 const DEFAULT_STATE_DIR = ".rota";
 
 /**
@@ -66,7 +66,7 @@ export class Scheduler implements AsyncDisposable {
       random: options.random ?? systemRandom,
       log,
       events: new EventHub((event, error) => log.error(`A listener to ${event} failed: ${messageOf(error)}`)),
-      checkInterval: options.checkInterval ?? DEFAULT_CHECK_INTERVAL_MS,
+      checkInterval: checkIntervalMs(options.checkInterval),
       store,
       loop: new WakeableLoop(storeClock),
       roster: new Roster([]),
