@@ -5,7 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { PostgresStore } from "../../../src/state/postgres/index.js";
 import { until } from "../../state/child.js";
-import { type Line, lineTo } from "../../state/postgres/line.js";
+import { type Line, lineTo } from "../../state/postgres/connection/line.js";
 import { newSchema, sharedPool } from "../../state/postgres/schema.js";
 import { Terminal } from "../terminal.js";
 import { ENDLESS, fleetText, RunScene } from "../run/run-scene.js";

@@ -47,7 +47,7 @@ describe.each([
     expect(seen).toMatchObject({ isLate: false, claimCount: 0, pid: process.pid });
   });
 
-  it("has a store that only looks and knows the time", async () => {
+  it("has a store that only reads and knows the time", async () => {
     const { outsider } = scene();
     change();
     const store = outsider({ pool: poolOf(), clock: undefined });

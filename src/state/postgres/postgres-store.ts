@@ -101,8 +101,7 @@ export class PostgresStore implements StateStore {
     const name = checkedNodeName(options.nodeName);
     const read = (keys: readonly ScheduleKey[]): ReturnType<StateWriter["read"]> => writer.read(keys);
     this.#registration = new NodeRegistration({ database, time, jobs, logger, name, leaseMs, read });
-    const keyOf = (id: number): ScheduleKey | undefined => this.#registration.defined.keyOf(id);
-    this.#claimer = new Claimer({ database, writer, time, jobs, logger, leaseMs, keyOf });
+    this.#claimer = new Claimer({ database, writer, time, jobs, logger, leaseMs });
     this.#finisher = new JobFinisher(writer, jobs);
     this.#renewals = new ClaimRenewals({ database, writer, time, leaseMs });
     this.#listeners = new OutsideListeners(logger);
@@ -164,7 +163,7 @@ export class PostgresStore implements StateStore {
         node === undefined
           ? await this.#writer.read(schedules)
           : await this.#registration.define(node, { agents, schedules });
-      this.#claimer.forgetDeferred();
+      this.#claimer.define(this.#registration.schedules);
       this.#definitions = { agents, schedules };
       return rows.map(({ state }, index) => ({
         state: wholeState(state),
@@ -188,7 +187,7 @@ export class PostgresStore implements StateStore {
     checkKey(key);
     const { agent, schedule } = key;
     const operation = new ChangeOperation([{ agent, schedule }], decisionBy([checkedChange(change)]));
-    const isManual = this.#node !== undefined && this.#registration.defined.isManual(key);
+    const isManual = this.#node !== undefined && this.#registration.isManual(key);
     const news = isManual ? CONTROLLED_KEYS : this.#news;
     await this.#writer.commit({ keys: [{ agent, schedule }], operation, news });
     const [state = {}] = operation.requireDone();
@@ -209,16 +208,17 @@ export class PostgresStore implements StateStore {
   async claimDue(limit: number): Promise<DueSlots> {
     if (!(limit >= 0)) throw invalidState(`Invalid limit ${quote(limit)}: expected a number from 0.`);
     const node = this.#requireNode();
-    await this.#registration.showLifeByGivenClock(node);
+    if (!this.#time.isTheDatabases) await this.#registration.showLifeByGivenClock(node);
     const { claims, skipped, nextDueAt, latestChange } = await this.#claimer.claimDue(node, limit);
-    this.#feed?.noteLatest(latestChange);
+    // Notifications may be lost.
+    if (this.#feed !== undefined && latestChange > this.#feed.reported) this.#feed.look();
     return { claims, skipped, nextDueAt };
   }
 
   async claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
     checkKey(key);
     const node = this.#requireNode();
-    if (!this.#registration.defined.has(key))
+    if (!this.#registration.isDefined(key))
       throw invalidState(
         `${quote(key.agent)}/${quote(key.schedule)} is not defined, so it cannot be claimed.`,
       );
@@ -226,7 +226,8 @@ export class PostgresStore implements StateStore {
   }
 
   async renew(claim: ClaimToken): Promise<boolean> {
-    await this.#registration.showLifeByGivenClock(this.#requireNode());
+    const node = this.#requireNode();
+    if (!this.#time.isTheDatabases) await this.#registration.showLifeByGivenClock(node);
     return this.#renewals.renew(claim);
   }
 
@@ -251,6 +252,7 @@ export class PostgresStore implements StateStore {
     const sentMs = this.#time.monotonic();
     const { id, now, latestChange } = await this.#registration.register();
     await this.#registration.define(id, this.#definitions);
+    this.#claimer.define(this.#registration.schedules);
     this.#node = id;
     const tell = (changes: readonly OutsideChange[]): void => this.#listeners.tell(changes);
     this.#feed = new ChangeFeed({ database: this.#database, logger: this.#logger, tell }, id, latestChange);

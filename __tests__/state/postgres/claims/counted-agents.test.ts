@@ -152,7 +152,7 @@ describe("an agent without schedules", () => {
 });
 
 describe("the agents whose steps a node may claim", () => {
-  it("are those that it defines, with schedules or without, until it defines others", async () => {
+  it("are the agents of its latest definitions, with schedules or without", async () => {
     const { node, schema } = scene();
     const [one, two] = [await node({ nodeName: "one" }), await node({ nodeName: "two" })];
     const agentsOf = async (): Promise<unknown[]> => {

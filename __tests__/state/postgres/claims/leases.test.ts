@@ -21,7 +21,7 @@ describe("the lease of a claim", () => {
     expect(names((await two.claimDue(10)).claims)).toEqual(["a/x"]);
   });
 
-  it("ends for those of a batch that were not renewed, and for no others", async () => {
+  it("ends only for the claims of a batch that were not renewed", async () => {
     const set = scene();
     const [one, two] = [await set.node(), await set.node()];
     await planAll([one, two], ["a/x", "b/x", "c/x"]);
@@ -35,7 +35,7 @@ describe("the lease of a claim", () => {
     expect(names((await two.claimDue(10)).claims)).toEqual(["b/x"]);
   });
 
-  it("ends for a claim that was made by hand", async () => {
+  it("ends for a claim on request", async () => {
     const { node, clock } = scene();
     const [one, two] = [await node(), await node()];
     await planAll([one, two], ["a/x"]);
@@ -44,7 +44,7 @@ describe("the lease of a claim", () => {
     expect(names((await two.claimDue(10)).claims)).toEqual(["a/x"]);
   });
 
-  it("is looked at once when all that was claimed with it has ended or was renewed", async () => {
+  it("is checked once when all its claims have ended or were renewed", async () => {
     const set = scene();
     const one = await set.node();
     await planAll([one], ["a/x", "b/x"]);

@@ -11,7 +11,7 @@ const ofCapacity = (maxConcurrent: number): Definitions =>
 const due = { next_run_at: START, next_run_source: "baseline-interval" } as const;
 
 describe("the capacity of an agent", () => {
-  it("is exceeded by nobody when it is lowered below what is defined", async () => {
+  it("is never exceeded when it is lowered below the number of schedules", async () => {
     const { node } = scene();
     const [one, two] = [await node(), await node()];
     await planAll([one, two], ["a/x", "a/y", "a/z"], 3);
@@ -29,7 +29,7 @@ describe("the capacity of an agent", () => {
     expect((await two.claimDue(10)).claims).toEqual([]);
   });
 
-  it("lets those run who waited, when it is raised", async () => {
+  it("lets waiting slots run when it is raised", async () => {
     const { node } = scene();
     const one = await node();
     await planAll([one], ["a/x", "a/y", "a/z"], 1);
@@ -38,7 +38,7 @@ describe("the capacity of an agent", () => {
     expect(names((await one.claimDue(10)).claims)).toEqual(["a/y", "a/z"]);
   });
 
-  it("is not changed by who only looks", async () => {
+  it("is not changed by a store that is not open", async () => {
     const { node, outsider } = scene();
     const one = await node();
     await planAll([one], ["a/x", "a/y"], 2);
@@ -78,8 +78,8 @@ describe("the capacity of an agent", () => {
   });
 });
 
-describe("a slot that a node had no room for", () => {
-  it("was seen in time also for another node", async () => {
+describe("a slot that a node saw due without room", () => {
+  it("was seen in time also for a second node", async () => {
     const { node, clock } = scene();
     const [full, free] = [await node(), await node()];
     await planAll([full, free], ["a/x"]);

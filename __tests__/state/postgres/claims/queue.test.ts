@@ -19,7 +19,7 @@ import { SteeredPool } from "../steered-pool.js";
 import { tableBreaches } from "../table-breaches.js";
 
 describe("a schedule in the queue of a PostgreSQL store", () => {
-  it("is claimed once, also where somebody has put it there twice", async () => {
+  it("is claimed once, also if it is in the queue twice", async () => {
     const { node, schema } = scene();
     const store = await node();
     await planAll([store], ["a/x"]);
@@ -28,7 +28,7 @@ describe("a schedule in the queue of a PostgreSQL store", () => {
     expect(await completeClaim(store, claim, {})).toBe(true);
   });
 
-  it("is claimed once where it is there twice and is found by one look after the other", async () => {
+  it("is claimed once if it is in the queue twice and two polls find it", async () => {
     const { node, schema } = scene();
     const store = await node();
     await planAll([store], ["a/x"]);

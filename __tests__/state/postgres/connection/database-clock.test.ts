@@ -10,7 +10,7 @@ import { type PostgresPool, PostgresStore, type QueryAnswer } from "../../../../
 describe("the lead of the database's clock", () => {
   const answer = { databaseMs: 10_000, sentMs: 400, repliedMs: 500 };
 
-  it("is at first the least that the answer allows", () => {
+  it("is at first the smallest that the reply allows", () => {
     expect(leadAfter(undefined, answer)).toBe(9_500);
   });
 
@@ -57,7 +57,7 @@ describe("the lead of the database's clock", () => {
 });
 
 describe("the time of a store", () => {
-  it("is not changed by an answer that is no time", () => {
+  it("is not changed by an invalid time", () => {
     const time = new DatabaseClock(undefined);
     const now = new Date();
     time.noteTime(now, time.monotonic());

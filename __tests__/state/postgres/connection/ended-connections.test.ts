@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { Pool } from "pg";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { migrate } from "../../../../src/state/postgres/index.js";
-import { LosingProxy } from "../losing-proxy.js";
+import { LosingProxy } from "./losing-proxy.js";
 import { key, names, scene } from "../scene.js";
 import { sharedPool, unmadeSchema } from "../schema.js";
 
@@ -16,7 +16,7 @@ async function freshConnections(): Promise<{ pool: Pool; proxy: LosingProxy }> {
 }
 
 describe("a connection that is ended in the moment in which it is made", () => {
-  it("is made again by who listens for changes, and costs nobody else anything", async () => {
+  it("is made again by the listener, and costs no other statement anything", async () => {
     const { node, outsider, schema } = scene();
     await outsider().update(key("a/x"), { failure_count: 1 });
     const { pool, proxy } = await freshConnections();

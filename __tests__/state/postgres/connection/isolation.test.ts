@@ -38,7 +38,7 @@ describe("a store on a pool", () => {
     });
   });
 
-  it("refuses one that is repeatable read also to who only reads", async () => {
+  it("refuses a repeatable read pool also for a store that only reads", async () => {
     const store = new PostgresStore({ pool: poolAt("repeatable read"), schema: newSchema() });
     await expect(store.read({ agent: "a", schedule: "x" })).rejects.toThrow("read committed");
   });

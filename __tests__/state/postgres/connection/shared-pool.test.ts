@@ -13,7 +13,7 @@ function poolOf(max: number): Pool {
 }
 
 describe("stores that share a pool", () => {
-  it("work while a connection is left for statements, and are refused when none would be", async () => {
+  it("work while a connection is left for statements, and are refused otherwise", async () => {
     const pool = poolOf(3);
     const { node, outsider, schema } = scene();
     const stores = [await node({ pool }), await node({ pool })];

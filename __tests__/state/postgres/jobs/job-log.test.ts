@@ -30,7 +30,7 @@ describe("the jobs of a PostgresJobLog", () => {
   };
   const job = { agent: "a", schedule: "x", trigger: "interval" } as const;
 
-  it("go when they are too old, with their outputs, and none that runs", async () => {
+  it("are removed when they are too old, with their outputs, except for running jobs", async () => {
     const { log, clock } = opened({ maxAgeDays: 2 });
     const running = await log.start(job);
     const ended = await log.start(job);
@@ -43,7 +43,7 @@ describe("the jobs of a PostgresJobLog", () => {
     expect(await log.readOutput(ended.id)).toBeUndefined();
   });
 
-  it("go when they are too old and another starts, however few there are, looked for once a day", async () => {
+  it("are removed when they are too old and a job starts, checked once a day", async () => {
     const { log, clock } = opened({ maxAgeDays: 2 });
     const old = await log.start(job);
     await log.finish(old.id, { status: "completed" });
@@ -58,7 +58,7 @@ describe("the jobs of a PostgresJobLog", () => {
     expect(await isThereAfter("1h")).toBe(false);
   });
 
-  it("go when they are too old also where any number may be kept, when another starts", async () => {
+  it("are removed when they are too old and a job starts, also without a limit of their number", async () => {
     const { log, clock } = opened({ maxAgeDays: 2, maxJobs: Infinity });
     const { id } = await log.start(job);
     await log.finish(id, { status: "completed" });
@@ -68,7 +68,7 @@ describe("the jobs of a PostgresJobLog", () => {
     expect(await log.get(id)).toBeUndefined();
   });
 
-  it("go when they are too many, the oldest first, in as many batches as that takes", async () => {
+  it("are removed when they are too many, the oldest first, in as many batches as needed", async () => {
     const { log } = opened({ maxJobs: 10 });
     const ids = Array.from({ length: 2_500 }, (_, i) => `job-2026-11-15-${String(i).padStart(6, "0")}`);
     await Promise.all(ids.map((id) => log.start({ id, ...job })));
@@ -114,7 +114,7 @@ describe("the jobs of a PostgresJobLog", () => {
     expect(await log.list()).toEqual([]);
   });
 
-  it("that another process started have the time between their start and their end", async () => {
+  it("that a different process started have the time between their start and their end", async () => {
     const { log, clock, schema } = opened({});
     const { id } = await log.start(job);
     await clock.advance("5s");
@@ -174,7 +174,7 @@ describe("the jobs of a PostgresJobLog", () => {
     expect(await log.readOutput(id)).toBe(whole.slice(0, 25_000) + cut + whole.slice(-25_000));
   });
 
-  it("keep an output whose opening is asked for again because its answer was lost, and only then", async () => {
+  it("keep an output that is opened again because the reply was lost, and only then", async () => {
     const pool = new SteeredPool();
     const { log } = opened({}, pool);
     const { id } = await log.start(job);
@@ -191,7 +191,7 @@ describe("the jobs of a PostgresJobLog", () => {
     await expect(log.openOutput(id)).rejects.toMatchObject({ code: "INVALID_STATE" });
   });
 
-  it("keep each write to an output once that is made again because its answer was lost", async () => {
+  it("keep one copy of a write to an output that is repeated because the reply was lost", async () => {
     const pool = sharedPool();
     let queries = 0;
     const forgetful: PostgresPool = {

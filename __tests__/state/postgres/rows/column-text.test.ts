@@ -19,7 +19,7 @@ function columnOf(given: readonly Plain[]): SharedColumn {
 }
 
 describe("an array of plain values", () => {
-  it("has null where there is none", () => {
+  it("has null for a missing value", () => {
     expect(plainArray([1, null, undefined, "word"])).toBe("{1,null,null,word}");
     expect(plainArray([1, 2])).toBe("{1,2}");
     expect(plainArray([])).toBe("{}");
@@ -27,7 +27,7 @@ describe("an array of plain values", () => {
 });
 
 describe("texts as lines", () => {
-  it("have a mark where there is none, which no text becomes", () => {
+  it("mark null by a text that no escaped text equals", () => {
     expect(linesOf(["a", null, "b"])).toBe("a\n\\\nb");
     expect(linesOf(["a", "b"])).toBe("a\nb");
   });

@@ -43,7 +43,7 @@ describe("the record of a job that was damaged", () => {
     expect(await store.jobs.get(id)).toMatchObject({ id, agent: "a", trigger: "interval", prompt: null });
   });
 
-  it("is left out where it is none any more, and its neighbours are told", async () => {
+  it("is left out when it cannot be parsed, and its neighbours are read", async () => {
     const { node, schema } = scene();
     const store = await node();
     const { id } = await store.jobs.start(start);

@@ -16,14 +16,14 @@ async function idsOf(schema: string, table: "agents" | "schedules"): Promise<num
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
 describe.each(["agents", "schedules"] as const)("the ids of %s", (table) => {
-  it("are not spent on what is known already, however often it is defined", async () => {
+  it("are not used up by repeated definitions", async () => {
     const { node, schema } = scene();
     const store = await node();
     for (let count = 1; count <= 20; count++) await store.define({ schedules: keysOf(count) });
     expect(await idsOf(schema, table)).toEqual(upTo(20));
   });
 
-  it("are not spent twice on what is defined twice at once", async () => {
+  it("are not used up by definitions that name a schedule twice", async () => {
     const { node, schema } = scene();
     const store = await node();
     await store.define({ schedules: [...keysOf(3), ...keysOf(4)] });
@@ -31,7 +31,7 @@ describe.each(["agents", "schedules"] as const)("the ids of %s", (table) => {
     expect(await idsOf(schema, table)).toEqual(upTo(5));
   });
 
-  it("are not spent on what several nodes define at the same time", async () => {
+  it("are not used up by several nodes that define the same schedules at the same time", async () => {
     const { node, schema } = scene();
     const stores = await Promise.all([node(), node(), node()]);
     for (let from = 0; from < 30; from += 3)
@@ -41,7 +41,7 @@ describe.each(["agents", "schedules"] as const)("the ids of %s", (table) => {
 });
 
 describe("an agent whose id is larger than any integer", () => {
-  it("has its jobs claimed within its capacity, by time and by hand", async () => {
+  it("has its jobs claimed within its capacity, at their times and on request", async () => {
     const { node, schema } = scene();
     const store = await node();
     await sharedPool().query(`alter table "${schema}".agents alter column id restart with 3000000000`);

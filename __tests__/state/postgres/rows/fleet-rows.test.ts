@@ -39,13 +39,13 @@ describe("the states of a fleet", () => {
     expect(states.get("agent-7")?.get("x")).toMatchObject({ status: "idle", next_run_at: START });
   });
 
-  it("are those of some agents, where only those are wanted", async () => {
+  it("are those of the agents in the filter", async () => {
     const { schema, node } = scene();
     await planAll([await node()], ["a/x", "b/x", "c/x"]);
     expect([...(await readStates(counting(schema), ["c", "a"])).keys()]).toEqual(["a", "c"]);
   });
 
-  it("are not those of schedules that were only defined", async () => {
+  it("leave out schedules that were only defined", async () => {
     const { schema, node } = scene();
     const store = await node();
     await store.define({ schedules: [key("a/x")] });
@@ -94,7 +94,7 @@ describe("the nodes of a fleet", () => {
     ]);
   });
 
-  it("are those that may run a schedule, where one is named", async () => {
+  it("are the nodes that may run the schedule in the filter", async () => {
     const { schema, node } = scene();
     const [one, two] = [await node({ nodeName: "one" }), await node({ nodeName: "two" })];
     await one.define({ schedules: [key("a/x"), key("b/x")] });

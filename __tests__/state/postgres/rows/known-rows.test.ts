@@ -4,7 +4,7 @@ import type { ScheduleState } from "../../../../src/index.js";
 import { key, planAll, scene } from "../scene.js";
 
 describe("a node that holds a claim", () => {
-  it("decides on what somebody else has changed since, also when it decides to change nothing", async () => {
+  it("decides on a later change from outside, also when it decides to change nothing", async () => {
     const { node, outsider } = scene();
     const store = await node();
     await planAll([store], ["a/x"]);

@@ -48,7 +48,7 @@ describe("the document of a state", () => {
     );
   });
 
-  it("can stand among others, in a text of many and in one of lines", () => {
+  it("can be joined with other documents, by separators and by lines", () => {
     fc.assert(
       fc.property(fc.array(state), (given) => {
         const texts = given.map(documentText);

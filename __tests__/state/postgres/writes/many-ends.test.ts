@@ -77,7 +77,7 @@ describe("the ends of thousands of claims", () => {
     }
   });
 
-  it("are all written before the store is closed, also those that wait for their turn", async () => {
+  it("are all written before the store is closed, also while they wait for their write", async () => {
     const { store, outsider, claims, letGo } = await crowd();
     const ending = endInCalls(store, claims);
     const closing = store.close();

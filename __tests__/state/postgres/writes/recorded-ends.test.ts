@@ -143,7 +143,7 @@ describe.each([
     expect(await store.jobs.list()).toEqual([end.record]);
   });
 
-  it("is superseded when another node took the slot, and the record says so", async () => {
+  it("is superseded when a different node took the slot, and the record says so", async () => {
     const { node, clock } = scene();
     const [slow, quick] = [await node(), await node()];
     await planAll([slow, quick], ["a/x"]);
@@ -238,7 +238,7 @@ describe("the end of a claim with the record of its job", () => {
     expect(await store.jobs.get(end.claim.jobId)).toMatchObject({ status: "interrupted" });
   });
 
-  it("ends the claim and refuses the record when another job has the id", async () => {
+  it("ends the claim and refuses the record when a different job has the id", async () => {
     const { node } = scene();
     const store = await node();
     await planAll([store], ["a/x", "b/x"]);

@@ -34,7 +34,7 @@ const MOMENTS: [when: string, isNext: (text: string) => boolean][] = [
   ["before it is sent again", (text) => text.includes("write_states")],
 ];
 
-describe("a write that is carried out after its answer was lost", () => {
+describe("a write that is carried out after its reply was lost", () => {
   it.each(MOMENTS)("is made once when that is %s", async (_, isNext) => {
     const { node } = scene();
     const pool = new SteeredPool();
@@ -56,7 +56,7 @@ describe("a write that is carried out after its answer was lost", () => {
     expect(await one.read(key("a/x"))).toMatchObject({ status: "idle", failure_count: 1 });
   });
 
-  it("has ended its claim also when whoever asked was told that it had failed", async () => {
+  it("has ended its claim also when the first call was rejected", async () => {
     const { node } = scene();
     const pool = new SteeredPool();
     const one = await node({ pool });
@@ -103,8 +103,8 @@ describe("a write that is carried out after its answer was lost", () => {
   });
 });
 
-describe("a write that meets another", () => {
-  it("is answered, and does not cost its connection", async () => {
+describe("a write that conflicts with a concurrent write", () => {
+  it("succeeds, and keeps its connection", async () => {
     const { node } = scene();
     const pool = new SteeredPool();
     const [one, two] = [await node({ pool }), await node()];
@@ -147,7 +147,7 @@ describe("a statement that hangs", () => {
     await asking;
   });
 
-  it("keeps nobody from claiming when it ends a claim", async () => {
+  it("lets other calls claim when it ends a claim", async () => {
     const { node } = scene();
     const pool = new SteeredPool();
     const one = await node({ pool });
@@ -160,7 +160,7 @@ describe("a statement that hangs", () => {
     expect(await ending).toBe(true);
   });
 
-  it("keeps whoever claims from what was changed before", async () => {
+  it("makes a later claim wait for an earlier change", async () => {
     const { node } = scene();
     const pool = new SteeredPool();
     const one = await node({ pool });
@@ -174,7 +174,7 @@ describe("a statement that hangs", () => {
   });
 });
 
-describe("a claim that is answered late", () => {
+describe("a claim whose reply is late", () => {
   it("is given back when its job would have to be told to end at once", async () => {
     const { node, clock } = scene();
     const pool = new SteeredPool();
@@ -216,8 +216,8 @@ describe("a plan that a node writes while it claims", () => {
   });
 });
 
-describe("a slot that was left for want of room", () => {
-  it("is not waited for when another has it locked", async () => {
+describe("a slot that was left because the limit was reached", () => {
+  it("is skipped while a different transaction has locked it", async () => {
     const { node, clock, schema } = scene();
     const one = await node();
     await planAll([one], ["a/x", "b/x", "c/x"]);

@@ -6,6 +6,7 @@ import type { Claim, ClaimRefusal, ScheduleKey, SkippedSlot } from "../../store.
 import { wholeState } from "../../whole-state.js";
 import { numbersIn } from "../rows/column-text.js";
 import { documentsOf } from "../rows/state-document.js";
+import type { DeferredSlots } from "./deferred-slots.js";
 import { msOf, type StateRow, storedClaim, withClaim } from "../rows/state-row.js";
 
 export interface ClaimReply {
@@ -34,10 +35,10 @@ interface Found {
 
 export interface ReplyContext {
   readonly node: string;
-  /** The defined schedule with this id. */
-  readonly keyOf: (id: number) => ScheduleKey | undefined;
-  /** When this node left a slot that came due at that time; `undefined` if it did not. */
-  readonly seenMs: (dueMs: number) => number | undefined;
+  /** The defined schedules by the ids of their rows. */
+  readonly schedules: ReadonlyMap<number, ScheduleKey>;
+  /** When this node left a slot that came due at a time. */
+  readonly deferred: Pick<DeferredSlots, "seenMs">;
 }
 
 /** The one row that `claim_due` returns, all columns as text. */
@@ -48,7 +49,7 @@ export function readReply(row: Fields, context: ReplyContext): ClaimReply {
     claims: byAge(found),
     oldestMs: found.dues.length === 0 ? -Infinity : found.dues.reduce((a, b) => Math.min(a, b)),
     claimed: found.claimed,
-    skipped: skippedIn(row, atMs, context).toSorted((a, b) => a.slot.getTime() - b.slot.getTime()),
+    skipped: row["waiting_ids"] === null ? [] : skippedIn(row, atMs, context),
     atMs,
     nextMs: msOf(row["next_ms"]),
     latestChange: Number(row["latest_change"] ?? 0),
@@ -56,25 +57,25 @@ export function readReply(row: Fields, context: ReplyContext): ClaimReply {
 }
 
 /** Called for thousands at once: a spread object would cost as much as the rest of a claim. */
-function foundIn(reply: Fields, atMs: number, { node, keyOf, seenMs: seenBefore }: ReplyContext): Found {
+function foundIn(reply: Fields, atMs: number, { node, schedules, deferred }: ReplyContext): Found {
   const ids = numbersIn(reply["ids"]);
   const documents = documentsOf(reply["states"], ids.length);
   const [versions, tokens] = [numbersIn(reply["versions"]), numbersIn(reply["tokens"])];
   const slots = numbersIn(reply["slots"]);
-  const seen = seenIn(reply);
+  const seen = reply["seen_ids"] === null ? undefined : seenIn(reply);
   const claimedAt = new Date(atMs);
   let slot = claimedAt;
   const found: Found = { claims: [], claimed: [], dues: [] };
   for (let index = 0; index < ids.length; index++) {
     const id = ids[index] ?? 0;
-    const key = keyOf(id);
+    const key = schedules.get(id);
     const document = documents[index];
     if (key === undefined || document === undefined) continue;
     const slotMs = slots[index] ?? atMs;
     // Most slots of a reply have the same time.
     if (slotMs !== slot.getTime()) slot = new Date(slotMs);
     const dueMs = dueOf(document, slotMs);
-    const seenMs = seen.get(id) ?? seenBefore(dueMs);
+    const seenMs = seen?.get(id) ?? deferred.seenMs(dueMs);
     const stored = storedClaim(String(tokens[index]), slot, claimedAt, document.next_run_source);
     const state = withClaim(document, stored);
     const { agent, schedule } = key;
@@ -96,23 +97,23 @@ function seenIn(reply: Fields): ReadonlyMap<number, number> {
 function skippedIn(
   reply: Fields,
   atMs: number | undefined,
-  { keyOf, seenMs }: ReplyContext,
+  { schedules, deferred }: ReplyContext,
 ): readonly SkippedSlot[] {
   const ids = numbersIn(reply["waiting_ids"]);
   const documents = documentsOf(reply["waiting_states"], ids.length);
   const [slots, seen] = [numbersIn(reply["waiting_slots"]), numbersIn(reply["waiting_seen"])];
   const skipped: SkippedSlot[] = [];
   for (const [index, id] of ids.entries()) {
-    const key = keyOf(id ?? 0);
+    const key = schedules.get(id ?? 0);
     const document = documents[index];
     if (key === undefined || document === undefined) continue;
     const slotMs = slots[index] ?? 0;
     // An earlier poll of this node left it, and reported it then if it had to.
-    if (seen[index] !== atMs || seenMs(dueOf(document, slotMs)) !== undefined) continue;
+    if (seen[index] !== atMs || deferred.seenMs(dueOf(document, slotMs)) !== undefined) continue;
     const source = document.next_run_source ?? undefined;
     skipped.push({ ...key, slot: new Date(slotMs), source, reason: "at_capacity" });
   }
-  return skipped;
+  return skipped.toSorted((a, b) => a.slot.getTime() - b.slot.getTime());
 }
 
 /** The claim in a row that was claimed on request just now. */

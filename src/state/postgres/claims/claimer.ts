@@ -14,7 +14,6 @@ import type { Statements } from "../connection/database.js";
 import type { DatabaseClock } from "../connection/database-clock.js";
 import type { PostgresJobLog } from "../jobs/postgres-job-log.js";
 import { DeferredSlots } from "./deferred-slots.js";
-import { LostReplies } from "./lost-replies.js";
 import { readRow, ROW_COLUMNS, type StateRow } from "../rows/state-row.js";
 import type { StateWriter } from "../writes/state-writer.js";
 
@@ -25,8 +24,6 @@ export interface ClaimerOptions {
   readonly jobs: Pick<PostgresJobLog, "presumeInterrupted">;
   readonly logger: Logger;
   readonly leaseMs: number;
-  /** The defined schedule with this id. */
-  readonly keyOf: (id: number) => ScheduleKey | undefined;
 }
 
 export interface ClaimedSlots extends DueSlots {
@@ -44,12 +41,25 @@ export class Claimer {
   /** Claims are made one at a time, beside writes: neither waits for the other. */
   readonly #lock = new AsyncLock();
   readonly #deferred = new DeferredSlots();
-  readonly #lost: LostReplies;
+  /** The defined schedules by the ids of their rows. */
+  #schedules: ReadonlyMap<number, ScheduleKey> = new Map();
+  /** The tokens of claims that were received and have not ended, as numbers to save memory. */
+  readonly #received = new Set<number>();
+  /**
+   * Until then, on the monotonic clock, the database may name this node as the holder of claims whose replies were lost. A
+   * whole lease, because a statement may be carried out after its time-out.
+   */
+  #searchUntilMs = -Infinity;
 
   constructor(options: ClaimerOptions) {
     this.#options = options;
     this.#lease = `${options.leaseMs} milliseconds`;
-    this.#lost = new LostReplies(options.leaseMs);
+  }
+
+  /** Replaces the schedules that may be claimed. No earlier poll could see the new ones. */
+  define(schedules: ReadonlyMap<number, ScheduleKey>): void {
+    this.#schedules = schedules;
+    this.#deferred.forget();
   }
 
   /** Acts when no claim is being made, and before any later one. */
@@ -60,7 +70,7 @@ export class Claimer {
   claimDue(node: string, limit: number): Promise<ClaimedSlots> {
     const askedMs = this.#options.time.monotonic();
     return this.#inTurn(async () => {
-      await this.#giveBackUnknown(node);
+      if (askedMs < this.#searchUntilMs) await this.#giveBackUnknown(node);
       const first = await this.#claimOnce(node, limit, { askedMs, isPastExpired: false });
       if (first !== undefined) return first;
       await this.#endExpired(node);
@@ -88,7 +98,7 @@ export class Claimer {
       const claim = row?.owner === node ? claimOf(row) : undefined;
       // A node took it over before the row was read, because the lease had ended.
       if (row === undefined || claim === undefined || this.#isTooLate(askedMs)) return "already_running";
-      this.#lost.noteReceived([claim]);
+      this.#received.add(Number(claim.token));
       writer.note([row]);
       if (time.isTheDatabases) time.noteTime(claim.claimedAt, sentMs);
       return claim;
@@ -98,12 +108,12 @@ export class Claimer {
   /** One at a time, after earlier changes. A request whose reply is lost may have claimed slots all the same. */
   #inTurn<Reply>(request: () => Promise<Reply>): Promise<Reply> {
     const { changed } = this.#options.writer;
-    return this.alone(async () => {
+    return this.#lock.take(async () => {
       try {
         await changed;
         return await request();
       } catch (error) {
-        this.#lost.noteLost(this.#options.time.monotonic());
+        this.#noteLost();
         throw error;
       }
     });
@@ -111,7 +121,7 @@ export class Claimer {
 
   /** To be called when claims have ended. */
   noteEnded(claims: Iterable<ClaimToken>): void {
-    this.#lost.noteEnded(claims);
+    for (const { token } of claims) this.#received.delete(Number(token));
   }
 
   /** Interrupts the claims that this node still holds, before it signs off. To be called within `alone`. */
@@ -120,10 +130,14 @@ export class Claimer {
     if (rows.length > 0) await this.#endLost(undefined, rows, "its scheduler was closed");
   }
 
-  /** Gives back the claims of this node whose replies were lost: their slots are due as before. */
+  #noteLost(): void {
+    const { time, leaseMs } = this.#options;
+    this.#searchUntilMs = time.monotonic() + leaseMs;
+  }
+
+  /** Gives back the claims of this node whose replies were lost: otherwise their slots would wait for the leases to end. */
   async #giveBackUnknown(node: string): Promise<void> {
-    if (!this.#lost.mayExist(this.#options.time.monotonic())) return;
-    const rows = await this.#rowsOf(node, this.#lost.received);
+    const rows = await this.#rowsOf(node, [...this.#received]);
     if (rows.length > 0) await this.#endLost(node, rows, "the reply to its claim was lost");
   }
 
@@ -182,18 +196,13 @@ export class Claimer {
     }
   }
 
-  /** To be called when the defined schedules have changed. */
-  forgetDeferred(): void {
-    this.#deferred.forget();
-  }
-
   /** `undefined` when leases have ended, so that nothing was claimed. */
   async #claimOnce(
     node: string,
     limit: number,
     { askedMs, isPastExpired }: { readonly askedMs: number; readonly isPastExpired: boolean },
   ): Promise<ClaimedSlots | undefined> {
-    const { database, time, writer, keyOf, leaseMs } = this.#options;
+    const { database, time, writer, leaseMs } = this.#options;
     const { now, leaseNow } = time.parameters;
     const most = Math.floor(Math.min(limit, MOST_CLAIMS));
     const sentMs = time.monotonic();
@@ -216,19 +225,16 @@ export class Claimer {
       // After a whole lease the claims would be lost.
       timeoutMs: leaseMs,
     });
-    const seenMs = (dueMs: number): number | undefined => this.#deferred.seenMs(dueMs);
-    const { atMs, claims, claimed, skipped, oldestMs, nextMs, latestChange } = readReply(row, {
-      node,
-      keyOf,
-      seenMs,
-    });
+    const context = { node, schedules: this.#schedules, deferred: this.#deferred };
+    const { atMs, claims, claimed, skipped, oldestMs, nextMs, latestChange } = readReply(row, context);
     if (atMs === undefined) return undefined;
     const hasDeferred = claims.length >= most;
     this.#deferred.notePoll({ atMs, monotonicMs: sentMs, shared, hasDeferred, oldestMs });
-    const nextDueAt = nextMs === undefined ? undefined : new Date(nextMs);
+    const hasMore = hasDeferred && limit > most;
+    const nextDueAt = hasMore ? new Date(0) : nextMs === undefined ? undefined : new Date(nextMs);
     // This process stood still for so long that the leases are about to end.
     if (this.#isTooLate(askedMs)) return { claims: [], skipped, nextDueAt, latestChange };
-    this.#lost.noteReceived(claims);
+    for (const { token } of claims) this.#received.add(Number(token));
     writer.note(claimed);
     if (time.isTheDatabases) time.noteTime(new Date(atMs), sentMs);
     return { claims, skipped, nextDueAt, latestChange };
@@ -236,9 +242,8 @@ export class Claimer {
 
   #isTooLate(askedMs: number): boolean {
     const { time, leaseMs } = this.#options;
-    const nowMs = time.monotonic();
-    const isTooLate = nowMs - askedMs >= longestHoldMs(leaseMs);
-    if (isTooLate) this.#lost.noteLost(nowMs);
+    const isTooLate = time.monotonic() - askedMs >= longestHoldMs(leaseMs);
+    if (isTooLate) this.#noteLost();
     return isTooLate;
   }
 }

@@ -31,12 +31,12 @@ export class ChangeFeed {
   #pauseMs = SHORTEST_PAUSE_MS;
   #callOff: () => void = () => {};
   /** The number of the latest change that was reported, or made before this feed started. */
-  #told: number;
+  reported: number;
 
   constructor(options: ChangeFeedOptions, node: string, latestChange: number) {
     this.#options = options;
     this.#node = node;
-    this.#told = latestChange;
+    this.reported = latestChange;
   }
 
   /** Resolves when the feed listens, or has failed to and will try again. */
@@ -50,11 +50,6 @@ export class ChangeFeed {
     this.#callOff();
     this.#drop(this.#client);
     await this.#lock.take(async () => {});
-  }
-
-  /** To be called with the number of the latest change whenever it is known: notifications may be lost. */
-  noteLatest(change: number): void {
-    if (change > this.#told) this.#look();
   }
 
   async #connect(): Promise<void> {
@@ -73,7 +68,7 @@ export class ChangeFeed {
       // A listening connection alone does not keep the process running.
       client.unref?.();
       this.#pauseMs = SHORTEST_PAUSE_MS;
-      this.#look();
+      this.look();
     } catch (error) {
       logger.debug?.(`Could not listen for changes: ${messageOf(error)}`);
       this.#reconnect(client);
@@ -97,11 +92,12 @@ export class ChangeFeed {
 
   #hear(payload: string): void {
     if (this.#isStopped || payload === this.#node) return;
-    if (payload === "") this.#look();
+    if (payload === "") this.look();
     else this.#options.tell([]);
   }
 
-  #look(): void {
+  /** Reads the changes after `reported` and reports them. */
+  look(): void {
     void this.#lock.take(async () => {
       if (this.#isStopped) return;
       try {
@@ -118,11 +114,11 @@ export class ChangeFeed {
     const rows = await database.query({
       name: `${database.schema}.changes`,
       text: `select id, agent, schedule, keys from ${database.schema}.changes where id > $1 order by id`,
-      values: [this.#told],
+      values: [this.reported],
     });
     const latest = rows.at(-1);
     if (latest === undefined || this.#isStopped) return;
-    this.#told = Number(latest["id"]);
+    this.reported = Number(latest["id"]);
     tell(rows.map(changeIn));
   }
 }

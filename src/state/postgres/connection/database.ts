@@ -8,7 +8,7 @@ import { messageOf, quote } from "../../../errors.js";
 import { isFields } from "../../../fields.js";
 import type { Logger } from "../../../logger.js";
 import { invalidState, StateError } from "../../errors.js";
-import { AS_TEXT, AS_VALUES, type ColumnTypes } from "../rows/column-types.js";
+import { AS_TEXT, AS_VALUES, type ColumnTypes } from "../rows/column-text.js";
 import { beginReadCommitted } from "./isolation.js";
 
 export interface QueryAnswer {

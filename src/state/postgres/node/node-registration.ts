@@ -11,8 +11,8 @@ import type { Statements } from "../connection/database.js";
 import type { DatabaseClock } from "../connection/database-clock.js";
 import type { PostgresJobLog } from "../jobs/postgres-job-log.js";
 import { columnText } from "../rows/column-text.js";
-import { DefinedSchedules } from "../rows/defined-schedules.js";
 import { keyColumns, msOf, type StateRow } from "../rows/state-row.js";
+import { ScheduleMap } from "../../schedule-map.js";
 
 export interface NodeRegistrationOptions {
   readonly database: Statements;
@@ -40,7 +40,10 @@ const LARGEST_CAPACITY = 2 ** 31 - 1;
 
 export class NodeRegistration {
   readonly #options: NodeRegistrationOptions;
-  #defined = new DefinedSchedules();
+  /** The defined schedules by the ids of their rows. */
+  #schedules: ReadonlyMap<number, ScheduleKey> = new Map();
+  /** Whether each defined schedule is manual-only. */
+  #areManual = new ScheduleMap<boolean>();
   /** What the node's row says it may run, as bits by id. */
   #rights: readonly Buffer[] = [];
   /** The last sign of life on a clock that was given to the store. */
@@ -50,9 +53,18 @@ export class NodeRegistration {
     this.#options = options;
   }
 
-  /** The schedules that the node may run. */
-  get defined(): DefinedSchedules {
-    return this.#defined;
+  /** The schedules that the node may run, by the ids of their rows. */
+  get schedules(): ReadonlyMap<number, ScheduleKey> {
+    return this.#schedules;
+  }
+
+  isDefined(key: ScheduleKey): boolean {
+    return this.#areManual.get(key) !== undefined;
+  }
+
+  /** Whether the node runs the schedule on request only. */
+  isManual(key: ScheduleKey): boolean {
+    return this.#areManual.get(key) === true;
   }
 
   async register(): Promise<RegisteredNode> {
@@ -89,15 +101,25 @@ export class NodeRegistration {
     const agentIds = found.map((row) => Number(row["id"]));
     const areCounted = Array.from(all.values(), ({ isCounted }) => isCounted === true);
     const rows = await read(schedules);
-    const defined = new DefinedSchedules(rows, schedules);
+    const defined = new Map<number, ScheduleKey>();
+    const areManual = new ScheduleMap<boolean>();
+    const ids: Record<"automatic" | "manual", Set<number>> = { automatic: new Set(), manual: new Set() };
+    for (const [index, row] of rows.entries()) {
+      if (row.id === undefined) continue;
+      const isManual = schedules[index]?.isAutomatic === false;
+      defined.set(row.id, { agent: row.agent, schedule: row.schedule });
+      areManual.set(row, isManual);
+      ids[isManual ? "manual" : "automatic"].add(row.id);
+    }
     this.#rights = [
-      bitsOf(defined.automaticIds),
-      bitsOf(defined.manualIds),
+      bitsOf(ids.automatic),
+      bitsOf(ids.manual),
       bitsOf(agentIds),
       bitsOf(agentIds.filter((_, index) => areCounted[index])),
     ];
     await this.#writeRights(id);
-    this.#defined = defined;
+    this.#schedules = defined;
+    this.#areManual = areManual;
     return rows;
   }
 
@@ -111,7 +133,7 @@ export class NodeRegistration {
   async showLifeByGivenClock(id: string): Promise<void> {
     const { time, leaseMs } = this.#options;
     const nowMs = time.monotonic();
-    if (time.isTheDatabases || nowMs < this.#seenMs + leaseMs / SIGNS_IN_A_LEASE) return;
+    if (nowMs < this.#seenMs + leaseMs / SIGNS_IN_A_LEASE) return;
     this.#seenMs = nowMs;
     await this.showLife(id);
   }

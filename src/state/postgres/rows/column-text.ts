@@ -1,5 +1,6 @@
 /**
- * Escapes texts for columns: PostgreSQL allows no zero bytes in text, but names may have them. Line breaks are escaped too,
+ * How values are written to parameters and read from columns.
+ * Texts are escaped: PostgreSQL allows no zero bytes in text, but names may have them. Line breaks are escaped too,
  * so that many texts can be sent as the lines of one parameter.
  */
 
@@ -83,3 +84,35 @@ export function numbersIn(array: unknown): readonly (number | null)[] {
 
 /** Separates documents that are sent as one text. JSON escapes this character, so that no document contains it. */
 export const DOCUMENT_END = "\u001e";
+
+/**
+ * The parsers that every statement brings along, in the form of `pg`, so that the settings of the application have no effect.
+ * Statements select times as numbers and bytes as hex text, because sessions may format them in many ways.
+ */
+export interface ColumnTypes {
+  getTypeParser(type: number): (text: string) => unknown;
+}
+
+const ELEMENT = /"((?:[^"\\]|\\.)*)"|[^{},"]+/gs;
+
+/** By the OID of the type. All other types stay text, also integers that JavaScript could not represent. */
+const PARSERS: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
+  [16, (boolean) => boolean === "t"],
+  [23, Number],
+  [114, (json) => JSON.parse(json) as unknown],
+  [701, Number],
+  [1009, textsOf],
+]);
+
+const asText = (text: string): string => text;
+
+export const AS_TEXT: ColumnTypes = { getTypeParser: () => asText };
+
+export const AS_VALUES: ColumnTypes = { getTypeParser: (type) => PARSERS.get(type) ?? asText };
+
+/** The elements in the text of an array: {a,"b c"}. */
+function textsOf(array: string): string[] {
+  return Array.from(array.matchAll(ELEMENT), ([bare, quoted]) =>
+    quoted === undefined ? bare : quoted.replaceAll(/\\(.)/gs, "$1"),
+  );
+}

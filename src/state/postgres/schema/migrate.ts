@@ -5,7 +5,7 @@
 import { messageOf, quote } from "../../../errors.js";
 import { StateError } from "../../errors.js";
 import { createClaimFunctions } from "./claim-functions.js";
-import { AS_VALUES } from "../rows/column-types.js";
+import { AS_VALUES } from "../rows/column-text.js";
 import { Database, databaseError, type PostgresClient, type PostgresPool } from "../connection/database.js";
 import { processLogger } from "../../../logger.js";
 import { createJobFunctions } from "../jobs/job-rows.js";

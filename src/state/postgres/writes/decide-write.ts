@@ -3,13 +3,73 @@
  * the states of thousands of jobs that end together would take much memory while the statement is under way.
  */
 import { randomToken } from "../../../random.js";
+import { applyPatch } from "../../apply-patch.js";
 import type { StateDraft } from "../../operations.js";
+import { ScheduleMap } from "../../schedule-map.js";
+import type { ScheduleState, ScheduleStatePatch } from "../../schedule-state.js";
 import type { ScheduleKey } from "../../store.js";
+import type { ScheduleFields } from "../../validate-state.js";
 import type { Database, Query } from "../connection/database.js";
 import type { JobRow } from "../jobs/job-rows.js";
-import { RowDraft, type RowsByKey } from "./row-draft.js";
-import type { StateRow } from "../rows/state-row.js";
-import { type News, writeStatement } from "./write-statement.js";
+import { noRow, type StateRow } from "../rows/state-row.js";
+import { type ChangedRow, type News, writeStatement } from "./write-statement.js";
+
+/** Rows by their schedules. */
+export type RowsByKey = Pick<ScheduleMap<StateRow>, "get">;
+
+class RowDraft implements StateDraft {
+  readonly #keys: readonly ScheduleKey[];
+  readonly #rows: RowsByKey;
+  /** Empty rows of schedules that have none. */
+  #missing: ScheduleMap<StateRow> | undefined;
+  readonly #changed = new Map<StateRow, ScheduleFields>();
+
+  constructor(keys: readonly ScheduleKey[], rows: RowsByKey) {
+    this.#keys = keys;
+    this.#rows = rows;
+  }
+
+  /** The version of the row when it was read. */
+  versionOf(key: ScheduleKey): number {
+    return this.#rowOf(key).version;
+  }
+
+  read(key: ScheduleKey): Partial<ScheduleState> {
+    return this.#stateOf(this.#rowOf(key));
+  }
+
+  patch(key: ScheduleKey, patch: ScheduleStatePatch): Partial<ScheduleState> {
+    const row = this.#rowOf(key);
+    const before = this.#stateOf(row);
+    const state = applyPatch(before, patch);
+    if (state !== before) this.#changed.set(row, state);
+    return state;
+  }
+
+  keys(): Iterable<ScheduleKey> {
+    return this.#keys;
+  }
+
+  changed(): ChangedRow[] {
+    return Array.from(this.#changed, ([row, state]) => {
+      const { claim } = row.state;
+      return { row, state, keepsClaim: claim != null && state.claim?.token === claim.token };
+    });
+  }
+
+  #stateOf(row: StateRow): ScheduleFields {
+    return this.#changed.get(row) ?? row.state;
+  }
+
+  #rowOf(key: ScheduleKey): StateRow {
+    const known = this.#rows.get(key) ?? this.#missing?.get(key);
+    if (known !== undefined) return known;
+    const row = noRow(key);
+    this.#missing ??= new ScheduleMap();
+    this.#missing.set(key, row);
+    return row;
+  }
+}
 
 export interface StateTask {
   readonly keys: readonly ScheduleKey[];

@@ -11,10 +11,8 @@ import type { ScheduleKey } from "../../store.js";
 import { AsyncLock } from "../../../async-lock.js";
 import { StateError } from "../../errors.js";
 import { type Database, isConflict, isLostReply } from "../connection/database.js";
-import { type DecidedWrite, decideWrite, type StateTask } from "./decide-write.js";
+import { type DecidedWrite, decideWrite, type RowsByKey, type StateTask } from "./decide-write.js";
 import { refusedIds } from "../jobs/job-rows.js";
-import type { RowsByKey } from "./row-draft.js";
-import { WriteReceipts } from "./write-receipts.js";
 import { keyColumns, noRow, readRow, ROW_COLUMNS, type StateRow } from "../rows/state-row.js";
 import type { News } from "./write-statement.js";
 
@@ -50,6 +48,17 @@ export interface StateWriterOptions {
   readonly timeoutMs: number;
 }
 
+/**
+ * The attempts at one write. Each leaves a receipt in the database when it is carried out. That may happen after its reply
+ * was lost and the next attempt was sent, so the receipts of all attempts are looked for.
+ */
+interface WriteReceipts {
+  /** The tokens of the claims that each attempt ends, by its receipt. */
+  readonly ended: Map<string, readonly string[]>;
+  /** Whether a reply was lost. */
+  isUncertain: boolean;
+}
+
 interface UncertainWrite {
   readonly receipts: WriteReceipts;
   /** From then on it can no longer be carried out. */
@@ -82,7 +91,10 @@ export class StateWriter {
   /** Resolves when the changes are durable. Changes are made in the order of the calls; ends of claims in any order. */
   commit(task: StateTask): Promise<void> {
     const isEnd = task.news === "none";
-    if (isEnd && !this.#mayJoin(task)) {
+    const next = this.#next;
+    // An end joins a change that waits for its write. Otherwise changes and ends in turns would be a write each.
+    const mayJoin = next?.listed === undefined && (next?.size ?? Infinity) + task.keys.length <= MOST_ENDS;
+    if (isEnd && !mayJoin) {
       this.#next = undefined;
       return this.#lock.share(() => this.#ends.add(task));
     }
@@ -93,12 +105,6 @@ export class StateWriter {
     batch.size += task.keys.length;
     if (!isEnd) this.#changed = batch.written.catch(() => {});
     return batch.written;
-  }
-
-  /** Whether an end joins a change that waits for its write. Otherwise changes and ends in turns would be a write each. */
-  #mayJoin({ keys }: StateTask): boolean {
-    const next = this.#next;
-    return next !== undefined && next.listed === undefined && next.size + keys.length <= MOST_ENDS;
   }
 
   #begin(listed: Batch["listed"]): Batch {
@@ -162,7 +168,7 @@ export class StateWriter {
 
   async #write(tasks: readonly StateTask[]): Promise<void> {
     const keys = tasks.flatMap((task) => task.keys);
-    const receipts = new WriteReceipts();
+    const receipts: WriteReceipts = { ended: new Map(), isUncertain: false };
     try {
       await this.#writeOnce(tasks, keys, receipts);
     } catch (error) {
@@ -200,7 +206,7 @@ export class StateWriter {
         // Rows before receipts: a write that is carried out in between changes the rows, so that the next attempt is refused.
         rows = await this.#readSurely(keys);
         const found = receipts.isUncertain ? await this.#foundOf(receipts) : [];
-        for (const receipt of found) this.noteEnded(receipts.endedBy(receipt));
+        for (const receipt of found) this.noteEnded(receipts.ended.get(receipt) ?? []);
         if (found.length > 0) return;
       }
     }
@@ -212,7 +218,7 @@ export class StateWriter {
     receipts: WriteReceipts,
   ): Promise<Fields | undefined> {
     const { database, timeoutMs } = this.#options;
-    receipts.note(receipt, ended);
+    receipts.ended.set(receipt, ended);
     try {
       const [reply] = await database.query({ ...statement, timeoutMs });
       return reply;
@@ -243,17 +249,17 @@ export class StateWriter {
     const nowMs = this.#options.monotonic();
     for (const uncertain of this.#uncertain) {
       const found = await this.#foundOf(uncertain.receipts);
-      for (const receipt of found) this.noteEnded(uncertain.receipts.endedBy(receipt));
+      for (const receipt of found) this.noteEnded(uncertain.receipts.ended.get(receipt) ?? []);
       if (found.length > 0 || nowMs >= uncertain.untilMs) this.#uncertain.delete(uncertain);
     }
   }
 
   /** The receipts that are in the database. */
-  async #foundOf({ ids }: WriteReceipts): Promise<readonly string[]> {
+  async #foundOf({ ended }: WriteReceipts): Promise<readonly string[]> {
     const { schema, query } = this.#options.database;
     const found = await query({
       text: `select id from ${schema}.receipts where id = any($1)`,
-      values: [ids],
+      values: [[...ended.keys()]],
     });
     return found.map(({ id }) => String(id));
   }

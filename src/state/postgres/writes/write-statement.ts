@@ -1,18 +1,27 @@
 /** The one statement that writes changed rows, closes the records of jobs and notifies other nodes: all of it or nothing. */
+import { isDeepStrictEqual } from "node:util";
 import type { ScheduleState } from "../../schedule-state.js";
+import type { ScheduleFields } from "../../validate-state.js";
 import type { OutsideChange } from "../../store.js";
 import { type Plain, plainArray, SharedColumn } from "../rows/column-text.js";
 import type { Database, Query } from "../connection/database.js";
 import { type JobRow, recordParameters } from "../jobs/job-rows.js";
-import { type ChangedRow, changeOf } from "./row-draft.js";
 import { SharedDocuments } from "../rows/state-document.js";
-import { dueColumn, keyColumns, slotColumn, sourceColumn } from "../rows/state-row.js";
+import { dueColumn, keyColumns, slotColumn, sourceColumn, type StateRow } from "../rows/state-row.js";
 
 /**
  * How the other nodes learn of a change: not at all, by a notification after which they claim, or by a list of changed keys by
  * which they plan. The list has only keys that are given here.
  */
 export type News = "none" | "wake" | readonly (keyof ScheduleState)[];
+
+/** A row to write. */
+export interface ChangedRow {
+  readonly row: StateRow;
+  readonly state: ScheduleFields;
+  /** Whether the claim goes on. A change never makes a claim. */
+  readonly keepsClaim: boolean;
+}
 
 export interface StateWrite {
   readonly changed: readonly ChangedRow[];
@@ -103,4 +112,12 @@ function writeParameters(changed: readonly ChangedRow[]): string[] {
 
 function listParameters(changes: readonly OutsideChange[]): unknown[] {
   return [...keyColumns(changes), JSON.stringify(changes.map(({ keys }) => keys))];
+}
+
+/** Which of the keys a change has changed. */
+function changeOf({ row, state }: ChangedRow, listed: readonly (keyof ScheduleState)[]): OutsideChange {
+  const { agent, schedule } = row;
+  const before: ScheduleFields = row.state;
+  const keys = listed.filter((key) => !isDeepStrictEqual(before[key] ?? null, state[key] ?? null));
+  return { agent, schedule, keys };
 }

@@ -3,11 +3,11 @@ import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Pool } from "pg";
 import { inject } from "vitest";
-import type { Agent } from "../../../src/index.js";
-import { migrate, PostgresStore } from "../../../src/state/postgres/index.js";
-import { type Child, Children } from "../child.js";
+import type { Agent } from "../../../../src/index.js";
+import { migrate, PostgresStore } from "../../../../src/state/postgres/index.js";
+import { type Child, Children } from "../../child.js";
 import { findBreaches, type History, idleClaimsMs, type Outage, standstills, takeoverMs } from "./oracle.js";
-import { sharedPool, unmadeSchema } from "./schema.js";
+import { sharedPool, unmadeSchema } from "../schema.js";
 import { StateWatch } from "./state-watch.js";
 import { Witness } from "./witness.js";
 
@@ -108,7 +108,7 @@ export class Herd implements AsyncDisposable {
       agents,
       jobMs,
     };
-    const program = fileURLToPath(new URL("processes/run-node.js", import.meta.url));
+    const program = fileURLToPath(new URL("../processes/run-node.js", import.meta.url));
     const child = this.#children.start(program, [JSON.stringify({ ...config, stopAt: options.stopAt })]);
     const node = { name, child, stopAt: options.stopAt };
     this.#running.add(node);

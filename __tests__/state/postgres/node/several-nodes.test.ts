@@ -1,12 +1,12 @@
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { OutsideChange, StateStore } from "../../../src/index.js";
-import { until } from "../child.js";
-import { completeClaim, key, LEASE_MS, names, only, planAll, releaseClaim, scene, START } from "./scene.js";
-import { sharedPool } from "./schema.js";
+import type { OutsideChange, StateStore } from "../../../../src/index.js";
+import { until } from "../../child.js";
+import { completeClaim, key, LEASE_MS, names, only, planAll, releaseClaim, scene, START } from "../scene.js";
+import { sharedPool } from "../schema.js";
 
 describe("two nodes of a PostgreSQL store", () => {
-  it("claim each slot once, whoever comes first", async () => {
+  it("claim each slot once, in whatever order they poll", async () => {
     const { node } = scene();
     const stores = [await node(), await node(), await node()];
     const schedules = Array.from({ length: 300 }, (_, i) => `a${i}/x`);
@@ -38,7 +38,7 @@ describe("two nodes of a PostgreSQL store", () => {
     expect(answers.flatMap(({ claims }) => claims)).toHaveLength(5);
   });
 
-  it("never exceed it by claims by hand either", async () => {
+  it("never exceed it by claims on request either", async () => {
     const { node } = scene();
     const [one, two] = [await node(), await node()];
     await planAll([one, two], ["a/x", "a/y", "a/z"], 2);
@@ -69,7 +69,7 @@ describe("two nodes of a PostgreSQL store", () => {
     }
   });
 
-  it("report a slot that waits once, whichever looks", async () => {
+  it("report a waiting slot once, whichever node polls", async () => {
     const { node } = scene();
     const [one, two] = [await node(), await node()];
     await planAll([one, two], ["a/x", "a/y"]);
@@ -133,7 +133,7 @@ describe("two nodes of a PostgreSQL store", () => {
     expect(await completeClaim(slow, claim, {})).toBe(isRenewed);
   });
 
-  it("decide again on a change that another was faster with", async () => {
+  it("decide a change again when a different node was faster", async () => {
     const { node } = scene();
     const stores = [await node(), await node(), await node()];
     const count = (store: StateStore): Promise<unknown> =>
@@ -142,7 +142,7 @@ describe("two nodes of a PostgreSQL store", () => {
     expect(await stores[0]?.read(key("a/x"))).toMatchObject({ failure_count: 30 });
   });
 
-  it("end a claim by what its schedule has become, whoever changed that", async () => {
+  it("end a claim by the current state of its schedule, whichever node changed it", async () => {
     const { node, outsider } = scene();
     const one = await node();
     await planAll([one], ["a/x"]);
@@ -153,14 +153,14 @@ describe("two nodes of a PostgreSQL store", () => {
   });
 });
 
-describe("what somebody else changes in a PostgreSQL store", () => {
+describe("a change from outside a PostgreSQL store", () => {
   const listening = (store: StateStore): OutsideChange[][] => {
     const heard: OutsideChange[][] = [];
     store.onChange((changes) => void heard.push([...changes]));
     return heard;
   };
 
-  it("is told to every node with its keys, when it was no node that did it", async () => {
+  it("is reported to every node with its keys, when it comes from outside the nodes", async () => {
     const { node, outsider } = scene();
     const [one, two] = [await node(), await node()];
     const [first, second] = [listening(one), listening(two)];
@@ -170,7 +170,7 @@ describe("what somebody else changes in a PostgreSQL store", () => {
     expect(first).toEqual([[{ ...key("a/x"), keys: ["failure_count", "paused_until"] }]]);
   });
 
-  it("wakes the others without a word when a node did it, and not that node", async () => {
+  it("wakes the remaining nodes without keys when it comes from a node", async () => {
     const { node } = scene();
     const [one, two] = [await node(), await node()];
     const [own, others] = [listening(one), listening(two)];
@@ -179,7 +179,7 @@ describe("what somebody else changes in a PostgreSQL store", () => {
     expect([own, others]).toEqual([[], [[]]]);
   });
 
-  it("is told of a claim that was cut off, so that somebody plans its schedule anew", async () => {
+  it("is reported for an interrupted claim, so that a node plans its schedule anew", async () => {
     const { node, clock } = scene();
     const [dead, alive] = [await node(), await node()];
     await planAll([dead, alive], ["a/x"]);
@@ -207,7 +207,7 @@ describe("what somebody else changes in a PostgreSQL store", () => {
     expect(heard[1]).toEqual([{ ...key("a/x"), keys: ["hint"] }]);
   });
 
-  it("is not told again to who opens later", async () => {
+  it("is not reported to a store that opens later", async () => {
     const { node, outsider } = scene();
     await outsider().update(key("a/x"), { failure_count: 1 });
     const late = await node();
@@ -243,7 +243,7 @@ describe("the names and texts of a PostgreSQL store", () => {
     expect([...(await one.list(odd.agent)).keys()]).toEqual([odd.schedule]);
   });
 
-  it("are told apart when one is written as another is escaped", async () => {
+  it("are distinct when one name looks like the escaped form of the other", async () => {
     const { node } = scene();
     const one = await node();
     await one.update({ agent: "a", schedule: "\0" }, { failure_count: 1 });

@@ -1,10 +1,10 @@
 /** Schedulers on one schema whose agents are not the same, as while a fleet is being reloaded. In real time. */
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { type Agent, type AgentSchedule, Scheduler, type ScheduleState } from "../../../src/index.js";
-import { PostgresStore } from "../../../src/state/postgres/index.js";
-import { until } from "../child.js";
-import { scene } from "./scene.js";
-import { sharedPool } from "./schema.js";
+import { type Agent, type AgentSchedule, Scheduler, type ScheduleState } from "../../../../src/index.js";
+import { PostgresStore } from "../../../../src/state/postgres/index.js";
+import { until } from "../../child.js";
+import { scene } from "../scene.js";
+import { sharedPool } from "../schema.js";
 
 const X = { agent: "a", schedule: "x" };
 const every = (interval: string): AgentSchedule => ({ type: "interval", interval });
@@ -136,7 +136,7 @@ describe("a schedule that two schedulers define differently", { timeout: 60_000 
     expect(await version()).toBe(before + 1);
   });
 
-  it("is planned at most once by each when somebody changes its state", async () => {
+  it("is planned at most once by each node when its state changes", async () => {
     const { node, state, version, changeFromOutside } = stage();
     const [one, two] = [node(), node()];
     await one.scheduler.start([one.agent(every("1h"))]);
@@ -188,7 +188,7 @@ describe("a schedule that waits for requests on one of two schedulers", { timeou
     expect(await set.state()).toMatchObject(plan);
   });
 
-  it("keeps the plan of the other when a job by hand ends", async () => {
+  it("keeps the plan of the automatic node when a manual job ends", async () => {
     const set = await hookAnd("1h");
     const plan = await planned(set);
     await set.hook.scheduler.trigger("a", "x");
@@ -196,7 +196,7 @@ describe("a schedule that waits for requests on one of two schedulers", { timeou
     expect(await set.state()).toMatchObject(plan);
   });
 
-  it("is planned by one that starts while a job by hand runs", async () => {
+  it("is planned by a node that starts while a manual job runs", async () => {
     const { node, state } = stage();
     const [hook, timer] = [node("long"), node()];
     await hook.scheduler.start([hook.agent(WEBHOOK)]);
@@ -220,7 +220,7 @@ describe("a schedule that waits for requests on one of two schedulers", { timeou
     await planned(set);
   });
 
-  it("is planned by the other when somebody changes its state", async () => {
+  it("is planned by the automatic node when its state changes", async () => {
     const set = await hookAnd("1h");
     await planned(set);
     await set.changeFromOutside({ failure_count: 1 });

@@ -18,8 +18,8 @@ const pollsIn = async ({ schema }: Scene): Promise<number | null> =>
 const seenBy = async (node: PostgresStore): Promise<readonly unknown[]> =>
   (await node.claimDue(10)).claims.map(({ seenAt }) => seenAt.toISOString());
 
-describe("a slot that a node had no room for", () => {
-  it("stays known as seen when that node has signed off", async () => {
+describe("a slot that a node saw due without room", () => {
+  it("stays marked as seen after that node has signed off", async () => {
     const set = scene();
     const [full, free] = [await set.node(), await set.node()];
     await planAll([full, free], ["a/x"]);
@@ -29,7 +29,7 @@ describe("a slot that a node had no room for", () => {
     expect(await seenBy(free)).toEqual([START]);
   });
 
-  it("stays known as seen when that node is dead for so long that it is forgotten", async () => {
+  it("stays marked as seen after that node is dead and removed", async () => {
     const set = scene();
     const [full, free] = [await set.node(), await set.node()];
     await planAll([full, free], ["a/x"]);
@@ -40,7 +40,7 @@ describe("a slot that a node had no room for", () => {
     expect(await seenBy(free)).toEqual([START]);
   });
 
-  it.each([10_000, 100])("was seen then also where it waits for its agent %i ms later", async (later) => {
+  it.each([10_000, 100])("was seen then also when it waits for its agent %i ms later", async (later) => {
     for (const index of [0, 1]) {
       const set = scene();
       const nodes = [await set.node(), await set.node()];
@@ -56,7 +56,7 @@ describe("a slot that a node had no room for", () => {
     }
   });
 
-  it("was not seen by a node that did not know it", async () => {
+  it("was not seen by a node that does not define it", async () => {
     const set = scene();
     const [full, free] = [await set.node(), await set.node()];
     await planAll([free], ["a/x", "b/x"]);
@@ -65,7 +65,7 @@ describe("a slot that a node had no room for", () => {
     expect(await seenBy(free)).toEqual(["2026-03-01T00:00:20.000Z", START]);
   });
 
-  it("was not seen before that node knew it, and what it had seen before stays so", async () => {
+  it("was not seen before that node defined it, and earlier marks stay", async () => {
     const set = scene();
     const [full, free] = [await set.node(), await set.node()];
     await planAll([free], ["a/x", "b/x"]);
@@ -75,7 +75,7 @@ describe("a slot that a node had no room for", () => {
     expect(await seenBy(free)).toEqual(["2026-03-01T00:00:20.000Z", START]);
   });
 
-  it("waits in its agent's line as seen then, and is told of once", async () => {
+  it("waits for its agent as seen then, and is reported once", async () => {
     const set = scene();
     const [full, free] = [await set.node(), await set.node()];
     await planAll([full, free], ["a/x", "a/y"]);
@@ -86,7 +86,7 @@ describe("a slot that a node had no room for", () => {
     expect(await seenBy(free)).toEqual([START]);
   });
 
-  it("leaves nothing behind when it has been taken", async () => {
+  it("leaves no poll behind when it was claimed", async () => {
     const set = scene();
     const one = await set.node();
     await planAll([one], ["a/x"]);

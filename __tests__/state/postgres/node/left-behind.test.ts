@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { PostgresPool, QueryAnswer } from "../../../src/state/postgres/index.js";
-import { completeClaim, LEASE_MS, only, planAll, scene, START } from "./scene.js";
-import { sharedPool } from "./schema.js";
+import type { PostgresPool, QueryAnswer } from "../../../../src/state/postgres/index.js";
+import { completeClaim, LEASE_MS, only, planAll, scene, START } from "../scene.js";
+import { sharedPool } from "../schema.js";
 
 type Query = Parameters<PostgresPool["query"]>[0];
 
@@ -28,8 +28,8 @@ const lost = async (): Promise<never> => {
   throw new Error("Connection terminated unexpectedly");
 };
 
-describe("a claim whose answer comes when its lease has ended", () => {
-  it("is not given out: another may have it by now", async () => {
+describe("a claim whose reply comes after its lease", () => {
+  it("is not given out, because a different node may hold it by now", async () => {
     const { node, clock } = scene();
     const pool = interrupted();
     const [one, two] = [await node({ pool }), await node()];
@@ -42,8 +42,8 @@ describe("a claim whose answer comes when its lease has ended", () => {
   });
 });
 
-describe("the end of a claim whose answer is lost", () => {
-  it("is still known as accepted when another has claimed the next slot meanwhile", async () => {
+describe("the end of a claim whose reply is lost", () => {
+  it("is still known as accepted when a node has claimed the next slot meanwhile", async () => {
     const { node } = scene();
     const pool = interrupted();
     const [one, two] = [await node({ pool }), await node()];
@@ -60,7 +60,7 @@ describe("the end of a claim whose answer is lost", () => {
 });
 
 describe("the record of a job that was cut off", () => {
-  it("is closed although whoever found that out could not close it then", async () => {
+  it("is closed later when the node that found it could not close it", async () => {
     const { node, clock } = scene();
     const [one, two, three] = [await node(), await node(), await node()];
     await planAll([one, two, three], ["a/x"]);
@@ -80,7 +80,7 @@ describe("the record of a job that was cut off", () => {
     expect(await three.jobs.get(claim.jobId)).toMatchObject({ status: "interrupted" });
   });
 
-  it("is left to a node that lives by a longer lease than who looks", async () => {
+  it("is left to its node while that node's longer lease lasts", async () => {
     const { node, clock } = scene();
     const one = await node({ leaseMs: 600_000 });
     await planAll([one], ["a/x"]);
@@ -96,7 +96,7 @@ describe("the record of a job that was cut off", () => {
   });
 });
 
-describe("a node with longer leases than others", () => {
+describe("a node with longer leases than the rest", () => {
   it("is not forgotten by them before twenty of its own have passed", async () => {
     const { node, clock, schema } = scene();
     await node({ nodeName: "slow", leaseMs: 600_000 });

@@ -20,7 +20,7 @@ async function dueOnTwo(): Promise<ReturnType<typeof scene> & { byHand: StateSto
   return { ...stage, byHand, automatic };
 }
 
-describe("a schedule that a node of a PostgreSQL store has by hand only", () => {
+describe("a schedule that is manual-only on one node of a PostgreSQL store", () => {
   it("is not claimed there when it is due, and not waited for", async () => {
     const { byHand, automatic } = await dueOnTwo();
     expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [], nextDueAt: undefined });
@@ -28,7 +28,7 @@ describe("a schedule that a node of a PostgreSQL store has by hand only", () => 
     expect(names((await automatic.claimDue(10)).claims)).toEqual(["a/x"]);
   });
 
-  it("is claimed there by hand, and is due as before when that is given back", async () => {
+  it("is claimed there on request, and is due as before when the claim is given back", async () => {
     const { byHand, automatic } = await dueOnTwo();
     const claim = await byHand.claim(X);
     if (typeof claim === "string") throw new Error(claim);
@@ -37,7 +37,7 @@ describe("a schedule that a node of a PostgreSQL store has by hand only", () => 
     expect(only((await automatic.claimDue(10)).claims)).toMatchObject({ source: "baseline-interval" });
   });
 
-  it("stays due when those who ran it at its time are gone", async () => {
+  it("stays due when the automatic node is gone", async () => {
     const { byHand, automatic } = await dueOnTwo();
     await automatic.close();
     expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [], nextDueAt: undefined });
@@ -60,8 +60,8 @@ describe("a schedule that a node of a PostgreSQL store has by hand only", () => 
   });
 });
 
-describe("a schedule that all nodes of a PostgreSQL store have by hand only", () => {
-  it("is run again by another when its node died with the job", async () => {
+describe("a schedule that is manual-only on all nodes of a PostgreSQL store", () => {
+  it("is run again by a second node when its node died with the job", async () => {
     const { node, clock } = scene();
     const [one, two] = [await node(), await node()];
     for (const store of [one, two]) await defineAs(store, false);
@@ -75,7 +75,7 @@ describe("a schedule that all nodes of a PostgreSQL store have by hand only", ()
     ["catch-up", ["a/x"]],
     ["baseline-cron", []],
     ["paused", []],
-  ])("and that is due as %s is claimed where somebody asked for that: %j", async (source, claimed) => {
+  ])("that is due as %s is claimed if it was requested: %j", async (source, claimed) => {
     const { node } = scene();
     const store = await node();
     await defineAs(store, false);
@@ -87,15 +87,15 @@ describe("a schedule that all nodes of a PostgreSQL store have by hand only", ()
   });
 });
 
-describe("what was asked for of a schedule that some have by hand only", () => {
-  it("is left to those who run it at its times", async () => {
+describe("a request for a schedule that is manual-only on some nodes", () => {
+  it("is left to the automatic nodes", async () => {
     const { byHand, automatic } = await dueOnTwo();
     await byHand.update(X, { next_run_source: "catch-up" });
     expect(await byHand.claimDue(10)).toEqual({ claims: [], skipped: [], nextDueAt: undefined });
     expect(names((await automatic.claimDue(10)).claims)).toEqual(["a/x"]);
   });
 
-  it("is theirs when nobody else is there", async () => {
+  it("is claimed by a manual-only node when no automatic node is there", async () => {
     const { byHand, automatic } = await dueOnTwo();
     await byHand.update(X, { next_run_source: "catch-up" });
     await automatic.close();
@@ -103,8 +103,8 @@ describe("what was asked for of a schedule that some have by hand only", () => {
   });
 });
 
-describe("a node that changes a schedule which it has by hand only", () => {
-  it("tells others what it switched, and nothing of what is written with it", async () => {
+describe("a node that changes a schedule that is manual-only there", () => {
+  it("reports the switched keys to other nodes, and no other keys", async () => {
     const { node } = scene();
     const [one, two] = [await node(), await node()];
     const Y = key("a/y");

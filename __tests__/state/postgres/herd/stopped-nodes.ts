@@ -2,7 +2,7 @@
  * A node that stops at an exact step, another that takes its place while it stands still, and what becomes of both when
  * it goes on.
  */
-import type { ScheduleState } from "../../../src/index.js";
+import type { ScheduleState } from "../../../../src/index.js";
 import { Herd, type StopAt } from "./herd.js";
 import type { Run } from "./witness.js";
 

@@ -1,7 +1,7 @@
 /** Looks at the states of agents again and again, as the `rota` command would, and keeps what changed and when. */
 import { setTimeout } from "node:timers/promises";
-import type { ScheduleState } from "../../../src/index.js";
-import type { PostgresStore } from "../../../src/state/postgres/index.js";
+import type { ScheduleState } from "../../../../src/index.js";
+import type { PostgresStore } from "../../../../src/state/postgres/index.js";
 import type { Witness } from "./witness.js";
 
 /** A state that was there in every look from the first to the last. */

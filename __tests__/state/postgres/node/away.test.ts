@@ -1,12 +1,12 @@
 /** Schedulers whose database is away for a while: refused, or silent. In real time, on a real server. */
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { type Agent, type Job, type JobRecord, Scheduler } from "../../../src/index.js";
-import { PostgresStore } from "../../../src/state/postgres/index.js";
-import { until } from "../child.js";
-import { type Line, lineTo } from "./line.js";
-import { scene } from "./scene.js";
-import { startServer } from "./server.js";
+import { type Agent, type Job, type JobRecord, Scheduler } from "../../../../src/index.js";
+import { PostgresStore } from "../../../../src/state/postgres/index.js";
+import { until } from "../../child.js";
+import { type Line, lineTo } from "../connection/line.js";
+import { scene } from "../scene.js";
+import { startServer } from "../server.js";
 
 interface Stage {
   readonly line: Line;
@@ -170,7 +170,7 @@ describe("a scheduler whose database is away", () => {
 });
 
 describe("a scheduler whose server is restarted", () => {
-  it("goes on by itself, and the job that ran meanwhile is none the worse", async () => {
+  it("recovers by itself, and the job that ran meanwhile succeeds", async () => {
     const server = await startServer();
     onTestFinished(() => server.stop());
     const { schema } = scene();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JobRecord, ScheduleState } from "../../../src/index.js";
+import type { JobRecord, ScheduleState } from "../../../../src/index.js";
 import { findBreaches, idleClaimsMs, type History, standstills, takeoverMs } from "./oracle.js";
 import type { SeenState } from "./state-watch.js";
 import type { Run } from "./witness.js";
@@ -154,7 +154,7 @@ describe("the oracle of a campaign", () => {
     ]);
   });
 
-  it("finds a schedule that is planned by nobody", () => {
+  it("finds a schedule that no node plans", () => {
     const states = [...healthy.seen, seen(410, 500, {})];
     expect(findBreaches({ ...healthy, seen: states })).toEqual(["a/x has no next run, and nobody runs it"]);
   });
@@ -198,7 +198,7 @@ describe("the time that a takeover takes", () => {
     seen: [seen(0, 460, claimed("j1", 0)), seen(470, 500, { next_run_at: at(465) })],
   };
 
-  it("counts from when the node was gone to the last look that saw its claim", () => {
+  it("counts from the death of the node to the last observation of its claim", () => {
     expect(takeoverMs(dead, killed, steady, 200)).toEqual([400]);
   });
 
@@ -212,14 +212,14 @@ describe("the time that a takeover takes", () => {
     expect(takeoverMs(dead, killed, beats([50, 200, 50, 50, 50, 50, 50]), 200)).toEqual([400]);
   });
 
-  it("takes nothing off for a survivor that stood still when another did not", () => {
+  it("subtracts nothing for a survivor that stood still while a second one did not", () => {
     const others = steady.map(({ atMs }) => ({ node: "n3", atMs }));
     expect(takeoverMs(dead, killed, [...beats([50, 50, 50, 50, 200, 50, 50]), ...others], 200)).toEqual([
       400,
     ]);
   });
 
-  it("says nothing of claims that others hold", () => {
+  it("ignores claims of other nodes", () => {
     const runs = [run("j1", 0, [10, 460], { node: "n2" })];
     expect(takeoverMs({ ...dead, runs }, killed, steady, 200)).toEqual([]);
   });
@@ -236,7 +236,7 @@ describe("a standstill", () => {
 });
 
 describe("the time of a claim without a job", () => {
-  it("is how long it was seen, and none where its job ran", () => {
+  it("is how long it was observed, and zero if its job ran", () => {
     const states = [...healthy.seen, seen(200, 300, claimed("j2", 200)), seen(310, 450, claimed("j2", 200))];
     expect(idleClaimsMs({ seen: states, runs: healthy.runs })).toEqual([250]);
   });

@@ -16,7 +16,7 @@ describe.concurrent("schedulers that share a PostgreSQL store", { timeout: 180_0
     expect(ended).toBe(20);
   });
 
-  it("lose and double nothing when answers are lost", async () => {
+  it("lose and double nothing when replies are lost", async () => {
     const { breaches, idleClaims, lost } = await runLostAnswers({ times: 30, nodes: 2, agents: 2 });
     expect(breaches).toEqual([]);
     expect(idleClaims.filter((ms) => ms > 5_000)).toEqual([]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Agent } from "../../../src/index.js";
-import { Herd, type HerdNode } from "./herd.js";
-import type { Run } from "./witness.js";
+import type { Agent } from "../../../../src/index.js";
+import { Herd, type HerdNode } from "../herd/herd.js";
+import type { Run } from "../herd/witness.js";
 
 const schedules = { x: { type: "interval", interval: "1s" } } as const;
 const SHARED: Agent = { name: "shared", schedules };
@@ -34,7 +34,7 @@ async function goneFor(herd: Herd): Promise<number> {
 }
 
 describe.concurrent("a schedule that only one node knows", { timeout: 180_000 }, () => {
-  it("is not run by others when its node has left, and runs on when it is back", async () => {
+  it("is not run by other nodes after its node has left, and runs when it is back", async () => {
     const { herd, owner } = await herdOfTwo([20, 50]);
     await using _ = herd;
     await herd.leave([owner]);
@@ -49,7 +49,7 @@ describe.concurrent("a schedule that only one node knows", { timeout: 180_000 },
     expect(await herd.breaches(untilMs)).toEqual([]);
   });
 
-  it("is cut off and not run by others when its node was killed, and runs on when it is back", async () => {
+  it("is interrupted and not run by other nodes after its node was killed, and runs when it is back", async () => {
     const { herd, owner } = await herdOfTwo("long");
     await using _ = herd;
     await herd.kill(owner);

@@ -1,9 +1,9 @@
 /** What is asked of several schedulers on one schema is done by the one that can. */
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { askScheduler, type Job, type ScheduleKey, Scheduler } from "../../../src/index.js";
-import { PostgresStore } from "../../../src/state/postgres/index.js";
-import { until } from "../child.js";
-import { key, only, planAll, scene } from "./scene.js";
+import { askScheduler, type Job, type ScheduleKey, Scheduler } from "../../../../src/index.js";
+import { PostgresStore } from "../../../../src/state/postgres/index.js";
+import { until } from "../../child.js";
+import { key, only, planAll, scene } from "../scene.js";
 
 const AGENTS = ["one", "two", "three"];
 
@@ -83,7 +83,7 @@ describe("a scheduler that is full", () => {
     expect(full.getTotalRunningJobCount()).toBe(1);
   });
 
-  it("runs what nobody else has taken when it has room again", async () => {
+  it("runs a request that no node has taken when it has room again", async () => {
     const { schema, outsider } = scene();
     const full = await startOne(schema, 1);
     const { jobId = "" } = await full.trigger("busy", "work");
@@ -95,7 +95,7 @@ describe("a scheduler that is full", () => {
     expect(await asking).toMatchObject({ job_id: expect.any(String) as string });
   });
 
-  it("as all others are has it refused for that in the end", async () => {
+  it("refuses a request in the end when all nodes are full", async () => {
     const { schema, outsider } = scene();
     await startOne(schema, 1, "busy");
     await startOne(schema, 1, "busier");
@@ -108,7 +108,7 @@ describe("a scheduler that is full", () => {
 });
 
 describe("a change to a schedule that is claimed here", () => {
-  it("is decided on what others have written meanwhile", async () => {
+  it("is decided on what other nodes have written meanwhile", async () => {
     const { node, outsider } = scene();
     const one = await node();
     await planAll([one], ["a/x"]);

@@ -17,7 +17,7 @@ describe("schedulers that share a PostgreSQL store", () => {
     expect(ended).toBe(100);
   });
 
-  it("lose and double nothing when 200 answers are lost", async () => {
+  it("lose and double nothing when 200 replies are lost", async () => {
     const { breaches, idleClaims, lost } = await runLostAnswers({ times: 200, nodes: 3, agents: 4 });
     expect(breaches).toEqual([]);
     expect(idleClaims.filter((ms) => ms > 5_000)).toEqual([]);

@@ -2,7 +2,7 @@
  * What is broken in what nodes have left behind? Asked of what their jobs have witnessed, of the states as they were seen
  * meanwhile, and of the job records. Pure, and never wrong about a slow machine: what was not seen accuses nobody.
  */
-import type { JobRecord } from "../../../src/index.js";
+import type { JobRecord } from "../../../../src/index.js";
 import type { SeenState } from "./state-watch.js";
 import type { Beat, Run } from "./witness.js";
 

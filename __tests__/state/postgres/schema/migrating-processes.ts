@@ -1,8 +1,8 @@
 /** Processes that start at once on a schema that none of them has made yet. */
 import { fileURLToPath } from "node:url";
 import { inject } from "vitest";
-import { Children } from "../child.js";
-import { sharedPool, unmadeSchema } from "./schema.js";
+import { Children } from "../../child.js";
+import { sharedPool, unmadeSchema } from "../schema.js";
 
 export interface Migrated {
   /** What each process says: it opened and claimed what is its own. */
@@ -15,7 +15,7 @@ export interface Migrated {
 export async function runMigratingProcesses(count: number): Promise<Migrated> {
   const schema = unmadeSchema();
   await using children = new Children();
-  const program = fileURLToPath(new URL("processes/migrate-schema.js", import.meta.url));
+  const program = fileURLToPath(new URL("../processes/migrate-schema.js", import.meta.url));
   const names = Array.from({ length: count }, (_, index) => `n${index}`);
   const nodes = names.map((name) => children.start(program, [inject("databaseUrl"), schema, name]));
   await Promise.all(nodes.map((node) => node.line((line) => line === "waits")));

@@ -2,10 +2,10 @@
 import { setTimeout } from "node:timers/promises";
 import { Pool } from "pg";
 import { inject } from "vitest";
-import { busyAgents, Herd, type HerdOptions } from "./herd.js";
+import { busyAgents, Herd, type HerdOptions } from "../herd/herd.js";
 import { LosingProxy } from "./losing-proxy.js";
-import { sharedPool } from "./schema.js";
-import { startServer, type TestServer } from "./server.js";
+import { sharedPool } from "../schema.js";
+import { startServer, type TestServer } from "../server.js";
 
 export interface Troubled {
   readonly breaches: readonly string[];

@@ -2,9 +2,9 @@
 import { fileURLToPath } from "node:url";
 import type { Pool } from "pg";
 import { inject } from "vitest";
-import { migrate, PostgresStore } from "../../../src/state/postgres/index.js";
-import type { Child, Children } from "../child.js";
-import { sharedPool, unmadeSchema } from "./schema.js";
+import { migrate, PostgresStore } from "../../../../src/state/postgres/index.js";
+import type { Child, Children } from "../../child.js";
+import { sharedPool, unmadeSchema } from "../schema.js";
 
 export interface Fleet {
   readonly schema: string;
@@ -34,7 +34,7 @@ export async function fleetOf(
   await pool.query(
     `create table "${schema}".accepted (schedule text, number int, token text, unique (schedule, number), unique (token))`,
   );
-  const program = fileURLToPath(new URL("processes/claim-slots.js", import.meta.url));
+  const program = fileURLToPath(new URL("../processes/claim-slots.js", import.meta.url));
   const args = [url, schema, agents, slots, batch, leaseMs].map(String);
   return {
     schema,

@@ -2,19 +2,19 @@
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, inject, it } from "vitest";
-import type { Claim, JobEndStatus } from "../../../src/index.js";
-import { Children } from "../child.js";
-import { completeClaim, LEASE_MS, only, scene } from "./scene.js";
+import type { Claim, JobEndStatus } from "../../../../src/index.js";
+import { Children } from "../../child.js";
+import { completeClaim, LEASE_MS, only, scene } from "../scene.js";
 
 const LONG = { agent: "long", schedule: "work" };
 
 describe("a node that was stopped past its lease", () => {
-  it("tells its job to end when it goes on, whose result changes nothing and is told in its record", async () => {
+  it("cancels its job when it continues; the result changes no state and is kept in the record", async () => {
     const { schema, node, outsider } = scene();
     const leaseMs = 1_500;
     const other = await node({ clock: undefined, leaseMs: LEASE_MS });
     await using children = new Children();
-    const program = fileURLToPath(new URL("processes/long-job.js", import.meta.url));
+    const program = fileURLToPath(new URL("../processes/long-job.js", import.meta.url));
     const child = children.start(program, [inject("databaseUrl"), schema, String(leaseMs)]);
     await child.line((line) => line === "started");
     const log = outsider({ clock: undefined }).jobs;

@@ -1,6 +1,6 @@
 /** Three nodes under load, of which one is killed every so often, and another takes its place after a while. */
 import { setTimeout } from "node:timers/promises";
-import { seededRandom } from "../../../src/random.js";
+import { seededRandom } from "../../../../src/random.js";
 import { busyAgents, Herd } from "./herd.js";
 
 export interface KilledNodes {

@@ -1,9 +1,9 @@
 import { setTimeout } from "node:timers/promises";
 import { Pool } from "pg";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { Child, Children } from "../child.js";
-import { newSchema, sharedPool } from "./schema.js";
-import { startServer } from "./server.js";
+import { Child, Children } from "../../child.js";
+import { newSchema, sharedPool } from "../schema.js";
+import { startServer } from "../server.js";
 import { claimedBy, fleetOf } from "./slots.js";
 
 describe("processes that share a PostgreSQL store", () => {
@@ -16,7 +16,7 @@ describe("processes that share a PostgreSQL store", () => {
     expect(await fleet.left()).toEqual({ unfinished: 0, claims: 0 });
   });
 
-  it("lose no slot and run none twice while they are killed again and again", async () => {
+  it("lose no slot and run no slot twice while they are killed again and again", async () => {
     await using children = new Children();
     const fleet = await fleetOf(children, { agents: 100, slots: 30, batch: 20, leaseMs: 1_500 });
     const steady = fleet.start();
@@ -81,7 +81,7 @@ describe("processes that share a PostgreSQL store", () => {
 describe("a process whose scheduler could not start on a PostgreSQL store", () => {
   it("ends by itself, and leaves no node behind", async () => {
     const schema = newSchema();
-    const program = new URL("processes/failing-start.js", import.meta.url).href;
+    const program = new URL("../processes/failing-start.js", import.meta.url).href;
     await using child = new Child(program, [inject("databaseUrl"), schema]);
     await child.end();
     expect([child.exitCode, child.lines]).toEqual([0, ["no schedule is taken"]]);

@@ -2,13 +2,13 @@ import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Pool } from "pg";
 import { describe, expect, inject, it } from "vitest";
-import type { PostgresPool, QueryAnswer } from "../../../src/state/postgres/index.js";
-import { Heartbeat } from "../../../src/state/postgres/node/heartbeat.js";
-import type { Claim } from "../../../src/index.js";
-import { Signal } from "../../scheduler/gated-store.js";
-import { Children, until } from "../child.js";
-import { completeClaim, key, names, only, planAll, scene } from "./scene.js";
-import { sharedPool } from "./schema.js";
+import type { PostgresPool, QueryAnswer } from "../../../../src/state/postgres/index.js";
+import { Heartbeat } from "../../../../src/state/postgres/node/heartbeat.js";
+import type { Claim } from "../../../../src/index.js";
+import { Signal } from "../../../scheduler/gated-store.js";
+import { Children, until } from "../../child.js";
+import { completeClaim, key, names, only, planAll, scene } from "../scene.js";
+import { sharedPool } from "../schema.js";
 
 type Query = Parameters<PostgresPool["query"]>[0];
 
@@ -53,7 +53,7 @@ async function waitingFor(schema: string): Promise<number> {
   return rows.length;
 }
 
-describe("an answer that is lost after its statement was carried out", () => {
+describe("a reply that is lost after its statement was carried out", () => {
   it("does not make the end of a claim untrue", async () => {
     const { node } = scene();
     const pool = losing((text) => text.includes("write_states"));
@@ -101,7 +101,7 @@ describe("an answer that is lost after its statement was carried out", () => {
     expect(await completeClaim(one, { ...claim, token: "1" }, change)).toBe(false);
   });
 
-  it("costs a claim nothing: at the next look its slot is due as before", async () => {
+  it("loses no claim: its slot is due again at the next poll", async () => {
     const { node } = scene();
     const pool = losing((text) => text.includes("claim_due"));
     const one = await node({ pool });
@@ -114,7 +114,7 @@ describe("an answer that is lost after its statement was carried out", () => {
     expect(claims[0]?.slot.toISOString()).toBe(before.next_run_at);
   });
 
-  it("costs a claim by hand nothing either", async () => {
+  it("loses no claim on request either", async () => {
     const { node } = scene();
     const pool = losing((text) => text.includes("claim_one"));
     const one = await node({ pool });
@@ -138,7 +138,7 @@ describe("an answer that is lost after its statement was carried out", () => {
     expect(await Promise.all([held && one.renew(held), others && two.renew(others)])).toEqual([true, true]);
   });
 
-  it("is looked for as long as a lease lasts: the database may still be at work when it is lost", async () => {
+  it("is searched for during a whole lease, because the statement may still be under way", async () => {
     const { node, schema } = scene();
     const pool = losing((text) => text.includes("claim_due"));
     const one = await node({ pool });
@@ -158,7 +158,7 @@ describe("an answer that is lost after its statement was carried out", () => {
   });
 });
 
-describe("a statement that the database gave up for another", () => {
+describe("a statement that the database aborted because of a deadlock", () => {
   it("is sent again: it has had no effect", async () => {
     const { node } = scene();
     let isRefused = false;
@@ -185,7 +185,7 @@ describe("a node's own clock", () => {
     async (skewMs) => {
       const { schema } = scene();
       await using children = new Children();
-      const program = fileURLToPath(new URL("processes/skewed-node.js", import.meta.url));
+      const program = fileURLToPath(new URL("../processes/skewed-node.js", import.meta.url));
       const child = children.start(program, [skewMs, inject("databaseUrl"), schema]);
       expect(await child.line((line) => line.endsWith("times"))).toBe("due, right times");
       await child.end();
@@ -194,7 +194,7 @@ describe("a node's own clock", () => {
 });
 
 describe("the heartbeat of a node", () => {
-  it("renews no claims: they last for as long as whoever holds them renews them", async () => {
+  it("renews no claims: their holders do", async () => {
     const { node } = scene();
     const leaseMs = 600;
     const [one, two] = [await node({ clock: undefined, leaseMs }), await node({ clock: undefined, leaseMs })];

@@ -2,14 +2,14 @@
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, inject, it } from "vitest";
-import type { JobRecord } from "../../../src/index.js";
-import { Children } from "../child.js";
-import { scene } from "./scene.js";
-import { sharedPool } from "./schema.js";
+import type { JobRecord } from "../../../../src/index.js";
+import { Children } from "../../child.js";
+import { scene } from "../scene.js";
+import { sharedPool } from "../schema.js";
 
 const SKEWS = ["600000", "-600000", "31536000000", "-31536000000"];
 const GRID_MS = 2_000;
-const program = fileURLToPath(new URL("processes/skewed-scheduler.js", import.meta.url));
+const program = fileURLToPath(new URL("../processes/skewed-scheduler.js", import.meta.url));
 
 async function databaseMs(): Promise<number> {
   const { rows } = await sharedPool().query(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Children } from "../child.js";
+import { Children } from "../../child.js";
 import { claimedBy, fleetOf } from "./slots.js";
 
 describe("a hundred thousand slots of a PostgreSQL store", () => {
