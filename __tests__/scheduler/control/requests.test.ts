@@ -11,6 +11,7 @@ import {
 import { askScheduler } from "../../../src/scheduler/control/ask-scheduler.js";
 import { EventHub } from "../../../src/scheduler/events.js";
 import { type RequestedActions, Requests } from "../../../src/scheduler/control/requests.js";
+import { WakeableLoop } from "../../../src/scheduler/loop/wakeable-loop.js";
 import { Roster } from "../../../src/scheduler/roster.js";
 import type { SchedulerContext } from "../../../src/scheduler/context.js";
 import { stateDirectory } from "../../state/temporary-directory.js";
@@ -31,7 +32,8 @@ function contextOf(store: MemoryStore, clock: FakeClock): SchedulerContext {
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const events = new EventHub(() => {});
   const roster = new Roster([agent("a", { x: every("1h") })]);
-  return { clock, store, roster, log, events, random: () => 0, checkInterval: 1_000 };
+  const loop = new WakeableLoop(clock);
+  return { clock, store, loop, roster, log, events, random: () => 0, checkInterval: 1_000 };
 }
 
 /** Lets time pass while nobody waits for the disk, until the promise has ended. */
@@ -47,6 +49,7 @@ async function passing<Result>(
   while (!race.isOver) {
     await vi.waitFor(() => expect(race.isOver || clock.sleeping >= sleepers()).toBe(true), {
       timeout: 20_000,
+      interval: 1,
     });
     await clock.advance(100);
   }

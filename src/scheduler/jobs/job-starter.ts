@@ -22,8 +22,6 @@ export type ExecuteJob = (job: Job) => Promise<RunResult | void> | RunResult | v
 export interface JobStarterOptions {
   readonly execute: ExecuteJob;
   readonly claims: HeldClaims;
-  /** Called when capacity may have become free. */
-  readonly onFreed: () => void;
 }
 
 export class JobStarter {
@@ -37,12 +35,12 @@ export class JobStarter {
   #size = 0;
   #startCount = 0;
 
-  constructor(context: SchedulerContext, planner: Planner, { execute, claims, onFreed }: JobStarterOptions) {
+  constructor(context: SchedulerContext, planner: Planner, { execute, claims }: JobStarterOptions) {
     this.#context = context;
     this.#planner = planner;
     this.#execute = execute;
     this.#claims = claims;
-    this.completer = new JobCompleter(context, claims, onFreed);
+    this.completer = new JobCompleter(context, claims);
   }
 
   /** How many jobs were ever started. */

@@ -59,11 +59,12 @@ export function planNextRun({ now, schedule, state, random = () => 0 }: PlanInpu
       ? chooseOnce(nowMs, schedule, known)
       : keep(nowMs, known, clamp(nowMs, schedule, choose(nowMs, schedule, known, random)));
   if (chosen === undefined) return undefined;
-  const { atMs, source } = pause(nowMs, schedule, known, chosen);
+  const { atMs, source } = known.pausedUntilMs === undefined ? chosen : pause(nowMs, schedule, known, chosen);
   return { nextRunAt: new Date(atMs), source };
 }
 
 function choose(nowMs: number, schedule: RecurringSchedule, state: KnownState, random: Random): Candidate {
+  if (state.hint === undefined) return baseline(nowMs, schedule, state, random);
   const intervalMs = freshHint(nowMs, state)?.intervalMs;
   const firstRun = schedule.type === "interval" && state.completedMs === undefined;
   // A hint about the time between two runs delays no first one.

@@ -1,16 +1,20 @@
 /** When the next call of claimDue can find a slot, as each call returns it. */
 import { describe, expect, it } from "vitest";
-import { completeClaim, key, names, only, planAll, scene, START } from "../scene.js";
+import { completeClaim, key, names, only, planAll, scene } from "../scene.js";
 import { loseNextAnswer, SteeredPool } from "../steered-pool.js";
 
 const LATER = "2026-03-01T00:05:00.000Z";
 
 describe("the next due time that claimDue returns", () => {
-  it("is in the past when the limit left a due slot", async () => {
+  it("is the epoch when more is due than the store gives at once", async () => {
     const { node } = scene();
     const store = await node();
-    await planAll([store], ["a/x", "b/x"]);
-    expect((await store.claimDue(1)).nextDueAt).toEqual(new Date(START));
+    const schedules = Array.from({ length: 2_001 }, (_, index) => `a${index}/x`);
+    await planAll([store], schedules);
+    const first = await store.claimDue(10_000);
+    expect([first.claims.length, first.nextDueAt]).toEqual([2_000, new Date(0)]);
+    const second = await store.claimDue(10_000);
+    expect([second.claims.length, second.nextDueAt]).toEqual([1, undefined]);
   });
 
   it("is that of the next plan when the limit left no due slot", async () => {
@@ -37,13 +41,13 @@ describe("the next due time that claimDue returns", () => {
     expect([claims, nextDueAt]).toEqual([[], undefined]);
   });
 
-  it("is in the past when the limit left a slot whose agent has capacity again", async () => {
+  it("ignores a slot that waits for the limit when its agent has capacity again", async () => {
     const { node } = scene();
     const store = await node();
     await planAll([store], ["a/x", "a/y"]);
     const claim = only((await store.claimDue(10)).claims);
     await completeClaim(store, claim, {});
-    expect((await store.claimDue(0)).nextDueAt).toEqual(new Date(START));
+    expect((await store.claimDue(0)).nextDueAt).toBeUndefined();
     expect(names((await store.claimDue(1)).claims)).toEqual(["a/y"]);
   });
 

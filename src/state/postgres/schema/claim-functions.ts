@@ -183,7 +183,7 @@ begin
   end if;
   at_ms := ${msOf("v_now")};
   -- Below the limit every slot that is due now was claimed, waits for capacity, or is claimed by another node right now.
-  next_ms := ${msOf(`${schema}.next_due(in_node, case when v_left > 0 then v_now end)`)};
+  next_ms := ${msOf(`${schema}.next_due(in_node, v_now)`)};
   latest_change := coalesce((select max(c.id) from ${schema}.changes c), 0);
 end $$;
 
