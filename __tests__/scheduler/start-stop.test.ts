@@ -107,7 +107,7 @@ describe("start", () => {
     expect([starts.length, store.count("close"), clock.sleeping]).toEqual([0, 1, 0]);
   });
 
-  it("is called off also by a stop that was not waited for to the end", async () => {
+  it("is called off also by a stop that timed out", async () => {
     const { scheduler, store, clock, starts } = gatedScene();
     const gate = store.hold("open");
     const start = watch(scheduler.start([agent("a")]));
@@ -168,7 +168,7 @@ describe("start", () => {
     expect([store.count("close"), clock.sleeping]).toEqual([1, 0]);
   });
 
-  it("takes the agents that were set while it was under way", async () => {
+  it("uses the agents that were set while it was under way", async () => {
     const { scheduler, store, starts, settle } = gatedScene();
     const gate = store.hold("open");
     const start = scheduler.start([agent("old")]);
@@ -179,7 +179,7 @@ describe("start", () => {
     expect(starts).toEqual(["new 00:00"]);
   });
 
-  it("tells once more what was wrong before", async () => {
+  it("reports a problem again that was reported before", async () => {
     const { scheduler, store, clock, troubles } = gatedScene();
     const failing = async (): Promise<void> => {
       await scheduler.start([]);
@@ -278,20 +278,23 @@ describe("options", () => {
 });
 
 describe("stop", () => {
-  it.each([-1, Number.NaN, "soon"])("refuses the timeout %s, and everything goes on", async (timeout) => {
-    const { scheduler, clock, starts } = gatedScene();
-    await scheduler.start([agent("a", { work: every("10s") })]);
-    await expect(scheduler.stop({ timeout: timeout as number })).rejects.toMatchObject({
-      message: expect.stringMatching(
-        /^Invalid timeout .*: expected milliseconds from 0, or text such as "30s" or "5m"\.$/,
-      ) as string,
-      code: "INVALID_ARGUMENT",
-    });
-    await clock.advance("10s");
-    expect(starts).toEqual(["a 00:00", "a 00:00:10"]);
-  });
+  it.each([-1, Number.NaN, "soon"])(
+    "refuses the timeout %s, and the scheduler continues",
+    async (timeout) => {
+      const { scheduler, clock, starts } = gatedScene();
+      await scheduler.start([agent("a", { work: every("10s") })]);
+      await expect(scheduler.stop({ timeout: timeout as number })).rejects.toMatchObject({
+        message: expect.stringMatching(
+          /^Invalid timeout .*: expected milliseconds from 0, or text such as "30s" or "5m"\.$/,
+        ) as string,
+        code: "INVALID_ARGUMENT",
+      });
+      await clock.advance("10s");
+      expect(starts).toEqual(["a 00:00", "a 00:00:10"]);
+    },
+  );
 
-  it("gives callers at the same time the same answer", async () => {
+  it("gives callers at the same time the same promise", async () => {
     const { scheduler } = gatedScene();
     await scheduler.start([]);
     expect(scheduler.stop()).toBe(scheduler.stop());
@@ -306,7 +309,7 @@ describe("stop", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it("says how long it waited, and for how many jobs", async () => {
+  it("reports how long it waited, and for how many jobs", async () => {
     const { scheduler, clock } = gatedScene();
     const run = (): Promise<void> => clock.sleep("1h");
     await scheduler.start([agent("a", HOURLY, { run }), agent("b", HOURLY, { run })]);
@@ -337,7 +340,7 @@ describe("stop", () => {
     expect(stop.state).toBe("rejected");
   });
 
-  it("tells no job to end while it waits, and all when the time is up", async () => {
+  it("cancels no job while it waits, and all jobs when the time is up", async () => {
     const { scheduler, clock } = gatedScene();
     const heard: string[] = [];
     const run: Agent["run"] = async ({ signal }) => {
@@ -351,7 +354,7 @@ describe("stop", () => {
     expect(heard).toEqual(["00:00:11 AbortError: The scheduler was stopped"]);
   });
 
-  it("tells jobs to end at once when it does not wait", async () => {
+  it("cancels jobs at once when it does not wait", async () => {
     const { scheduler, clock, settle } = gatedScene();
     const ends: string[] = [];
     scheduler.on("job:finished", ({ job }) => ends.push(job.status));
@@ -422,7 +425,7 @@ describe("stop", () => {
     expect(await store.jobs.list()).toMatchObject([{ status: "completed" }]);
   });
 
-  it("that cannot close the store says so and resolves", async () => {
+  it("that cannot close the store reports it and resolves", async () => {
     const { scheduler, store, troubles } = gatedScene();
     await scheduler.start([]);
     store.fail("close", new Error("the disk is gone"));
@@ -452,7 +455,7 @@ describe("a scheduler that is not running", () => {
     });
   });
 
-  it("answers a trigger with why it does nothing", async () => {
+  it("returns an error from trigger", async () => {
     const { scheduler } = gatedScene();
     expect(await scheduler.trigger("a")).toEqual({
       success: false,
