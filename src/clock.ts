@@ -214,8 +214,11 @@ export class FakeClock implements Clock {
 
   #nextSleeper(): Sleeper | undefined {
     let first: Sleeper | undefined;
-    for (const sleeper of this.#sleepers)
+    for (const sleeper of this.#sleepers) {
+      // None can be earlier than now: of thousands that sleep until the same time, only the first is looked at.
+      if (sleeper.wakeAt <= this.#monotonicMs) return sleeper;
       if (first === undefined || sleeper.wakeAt < first.wakeAt) first = sleeper;
+    }
     return first;
   }
 

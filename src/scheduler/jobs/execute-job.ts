@@ -2,10 +2,12 @@
 import type { ExecuteOptions } from "../../runner/job-executor.js";
 import { JobRunner } from "../../runner/job-runner.js";
 import { WorkSourceManager } from "../../work-sources/manager.js";
-import type { ExecutorResult } from "../agent.js";
+import type { WorkItem } from "../../work-sources/work-source.js";
+import type { ExecutorResult, RunResult } from "../agent.js";
 import type { ExecuteJob } from "./job-starter.js";
 import { type Job, triggerInfo } from "./job.js";
-import { type RunJob, runSlot } from "./work-item-run.js";
+import { buildSchedulePrompt } from "./prompt.js";
+import { runOnWork, type WorkParts, type WorkRun } from "./work-item-run.js";
 import type { SchedulerContext } from "../context.js";
 import type { SchedulerOptions } from "../options.js";
 
@@ -61,4 +63,24 @@ function by(executor: JobExecution, { store }: SchedulerContext): RunJob<Job> {
       job,
     });
   };
+}
+
+/** Runs a job in whatever way; throwing is failing, returning nothing is success. */
+type RunJob<Run> = (
+  run: Run,
+  prompt: string,
+  workItem: WorkItem | undefined,
+) => Promise<ExecutorResult | undefined> | ExecutorResult | undefined;
+
+/** Runs a schedule's job with its prompt, on a work item where the schedule has a work source. */
+export function runSlot<Run extends WorkRun>(
+  run: Run,
+  parts: WorkParts,
+  execute: RunJob<Run>,
+): Promise<RunResult | undefined> | RunResult | undefined {
+  const { schedule } = run;
+  if (schedule.work_source === undefined) return execute(run, buildSchedulePrompt(schedule), undefined);
+  return runOnWork(run, schedule.work_source, parts, (item) =>
+    execute(run, buildSchedulePrompt(schedule, item), item),
+  );
 }

@@ -37,9 +37,13 @@ export interface JobEnding {
 }
 
 export class Job implements ClaimHolder {
+  readonly id: string;
   readonly agent: Agent;
   readonly schedule: AgentSchedule;
-  /** On the monotonic clock. */
+  readonly scheduleName: string;
+  readonly timeout: AgentSchedule["timeout"];
+  readonly startedAt: Date;
+  /** The same on the monotonic clock. */
   readonly startedMs: number;
   /** The claim it was started under, which names the job and its slot. */
   readonly #first: Claim;
@@ -52,16 +56,17 @@ export class Job implements ClaimHolder {
   #controller: AbortController | undefined = undefined;
 
   constructor(claim: Claim, entry: RosterEntry, source: JobRecord["source"], startedMs: number) {
+    const { agent, schedule } = entry;
+    this.id = claim.jobId;
+    this.agent = agent;
+    this.schedule = schedule;
+    this.scheduleName = claim.schedule;
+    this.timeout = schedule.timeout;
+    this.startedAt = claim.claimedAt;
+    this.startedMs = startedMs;
     this.#first = claim;
     this.#claim = claim;
-    this.agent = entry.agent;
-    this.schedule = entry.schedule;
     this.#source = source;
-    this.startedMs = startedMs;
-  }
-
-  get id(): string {
-    return this.#first.jobId;
   }
 
   get phase(): JobPhase {
@@ -73,14 +78,6 @@ export class Job implements ClaimHolder {
     return this.#claim;
   }
 
-  get startedAt(): Date {
-    return this.#first.claimedAt;
-  }
-
-  get scheduleName(): string {
-    return this.#first.schedule;
-  }
-
   /** The state of the schedule as the job found it. */
   get scheduleState(): ScheduleState {
     return this.#first.state;
@@ -88,10 +85,6 @@ export class Job implements ClaimHolder {
 
   get attempt(): number {
     return this.job.attempt;
-  }
-
-  get timeout(): AgentSchedule["timeout"] {
-    return this.schedule.timeout;
   }
 
   /** Its record as it is at its start. */

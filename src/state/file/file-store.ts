@@ -2,6 +2,7 @@
  * The store for one machine: schedule state in `<stateDir>/state.yaml`, jobs in `<stateDir>/jobs`.
  * Reads come from memory, changes are committed in groups; how the file is read, written and locked is decided below.
  */
+import type { Duration } from "../../duration.js";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type Clock, systemClock } from "../../clock.js";
@@ -39,10 +40,10 @@ export interface FileStoreOptions {
    */
   readonly logger?: Logger | undefined;
   /**
-   * How long a claim lasts that is not renewed, in milliseconds.
+   * How long a claim lasts that is not renewed: milliseconds, or text such as "30s".
    * @default 30_000
    */
-  readonly leaseMs?: number | undefined;
+  readonly leaseMs?: Duration | undefined;
   /**
    * A larger state file is set aside unread.
    * @default 64_000_000

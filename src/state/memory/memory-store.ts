@@ -1,4 +1,5 @@
 /** The store in memory: for tests, and for fleets whose past does not matter after a restart. */
+import type { Duration } from "../../duration.js";
 import type { Clock } from "../../clock.js";
 import { processLogger } from "../../logger.js";
 import { applyPatch } from "../apply-patch.js";
@@ -17,10 +18,10 @@ export interface MemoryStoreOptions {
   /** @default the clock given to `open`, else the system's */
   readonly clock?: Clock | undefined;
   /**
-   * How long a claim lasts that is not renewed, in milliseconds.
+   * How long a claim lasts that is not renewed: milliseconds, or text such as "30s".
    * @default 30_000
    */
-  readonly leaseMs?: number | undefined;
+  readonly leaseMs?: Duration | undefined;
 }
 
 export class MemoryStore extends SingleOwnerStore {

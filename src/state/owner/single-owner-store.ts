@@ -2,6 +2,7 @@
  * What every store with one owner does: it decides by the claim queue, and hands each change to the subclass, which
  * keeps the states. Where they are kept, and what durable means there, is up to the subclass.
  */
+import type { Duration } from "../../duration.js";
 import type { Clock } from "../../clock.js";
 import { quote } from "../../errors.js";
 import type { Logger } from "../../logger.js";
@@ -40,7 +41,7 @@ import type { OwnedJobLog } from "./owned-job-log.js";
 export interface SingleOwnerStoreOptions {
   readonly clock: StoreClock;
   readonly logger: Logger;
-  readonly leaseMs?: number | undefined;
+  readonly leaseMs?: Duration | undefined;
 }
 
 export abstract class SingleOwnerStore implements StateStore {
