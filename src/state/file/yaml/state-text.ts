@@ -3,7 +3,7 @@
  * One agent is one chunk of text, rendered alone, so that a change costs one chunk.
  */
 import { type Fields, isFields } from "../../../fields.js";
-import { quotedText } from "../../check-value.js";
+import { quotedText } from "../../validate-state.js";
 import { SCHEDULE_KEYS } from "../../schedule-state.js";
 
 /** An agent as the file has it: its schedules, and all its other keys as they stand. */
