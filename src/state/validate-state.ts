@@ -1,5 +1,5 @@
 /** Which values a schedule's state may hold; what comes from a file or a caller is checked here before it is trusted. */
-import { type Fields, isFields } from "../fields.js";
+import { type Fields, isFields, mergedFields } from "../fields.js";
 import { quote } from "../errors.js";
 import { isIsoTime } from "../iso-time.js";
 import { invalidState } from "./errors.js";
@@ -11,6 +11,7 @@ import {
   SCHEDULE_STATUSES,
   type ScheduleState,
   type ScheduleStatePatch,
+  UNKNOWN_SCHEDULE,
 } from "./schedule-state.js";
 import type { AgentDefinition, Definitions, ScheduleKey } from "./store.js";
 
@@ -121,6 +122,14 @@ export type ScheduleFields = Fields & Partial<ScheduleState>;
 /** The fields of every schedule that has none: one object, because there may be a hundred thousand of them. */
 export const NO_FIELDS: ScheduleFields = Object.freeze({});
 
+/** What is known, completed by what holds of a schedule that never ran. A file may have a status that says nothing. */
+export function wholeState(known: Partial<ScheduleState>): ScheduleState {
+  if (known === NO_FIELDS) return UNKNOWN_SCHEDULE;
+  const { status, last_run_at, next_run_at, last_error } = UNKNOWN_SCHEDULE;
+  const whole = mergedFields({ status, last_run_at, next_run_at, last_error }, known);
+  return "status" in known && known.status == null ? { ...whole, status } : whole;
+}
+
 /** Whether `fields` can serve as a state; one without a status is idle. */
 export function isScheduleFields(fields: Fields): fields is ScheduleFields {
   return problemOf(fields) === undefined;
@@ -168,8 +177,8 @@ const SURELY_A_KEY = LONGEST_KEY / 10;
 const UNSAFE = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
 
 /** Text in JSON's notation, which YAML shares, with every unsafe character escaped. */
-export function quotedText(text: string): string {
-  return JSON.stringify(text).replace(
+export function quotedText(plain: string): string {
+  return JSON.stringify(plain).replace(
     UNSAFE,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

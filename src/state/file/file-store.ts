@@ -5,7 +5,7 @@
 import type { Duration } from "../../duration.js";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { type Clock, systemClock } from "../../clock.js";
+import { type Clock, StoreClock, systemClock } from "../../clock.js";
 import { type Logger, processLogger } from "../../logger.js";
 import { NO_FIELDS } from "../validate-state.js";
 import { type Disk, makePrivateDirectory, nodeDisk } from "./disk.js";
@@ -19,7 +19,6 @@ import { SCHEDULE_KEYS, type ScheduleState } from "../schedule-state.js";
 import { DocumentDraft, type StateDocument } from "./yaml/state-document.js";
 import { StateFile } from "./state-file.js";
 import type { OutsideChange, ScheduleKey } from "../store.js";
-import { StoreClock } from "../store-clock.js";
 import type { StateOperation } from "../operations.js";
 import type { OwnedJobLog } from "../owner/owned-job-log.js";
 import { SingleOwnerStore } from "../owner/single-owner-store.js";

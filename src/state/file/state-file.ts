@@ -19,7 +19,8 @@ import {
 import { StateFileError } from "../errors.js";
 import { keepDamaged } from "./keep-damaged.js";
 import { isLocal } from "./local-disk.js";
-import { releaseLock, SignOfLife, sweepPrepared, takeLock } from "./lock/lock-directory.js";
+import { type LockOptions, releaseLock, SignOfLife, sweepPrepared, takeLock } from "./lock/lock-directory.js";
+import { processSignature } from "./lock/process-identity.js";
 import { emptyDocument, type StateDocument } from "./yaml/state-document.js";
 import { readDocument } from "./yaml/read-document.js";
 import { AsyncLock } from "../../async-lock.js";
@@ -59,6 +60,7 @@ const NOTHING_TO_DO: Promise<void> = Promise.resolve();
 
 export class StateFile {
   readonly #options: StateFileOptions;
+  readonly #lock: LockOptions;
   #document: StateDocument = emptyDocument();
   #version: FileVersion | undefined;
   /** Whether the file on disk has damage that the next write would erase. */
@@ -75,7 +77,9 @@ export class StateFile {
   #canGlance = false;
 
   constructor(options: StateFileOptions) {
+    const { disk, realClock: clock, path } = options;
     this.#options = options;
+    this.#lock = { disk, clock, path: `${path}.lock`, signature: processSignature() };
   }
 
   /** What the file said when last looked at. */
@@ -165,14 +169,14 @@ export class StateFile {
 
   /** `false` when the lock was lost on the way, and nothing changed. */
   async #tryChange(decide: DocumentChange): Promise<boolean> {
-    const { disk, path, realClock } = this.#options;
+    const { disk, path } = this.#options;
     // A slow read happens before the lock is taken, so that other processes do not wait for it.
     await this.#look();
     // Where the file is, its directory is.
     if (this.#version === undefined) await makePrivateDirectory(disk, dirname(path));
     if (!this.#isSwept) await this.#sweep();
-    const lock = await takeLock({ disk, clock: realClock, path: `${path}.lock` });
-    const alive = new SignOfLife(lock, { clock: realClock, disk });
+    const lock = await takeLock(this.#lock);
+    const alive = new SignOfLife(lock, this.#lock);
     let isKept = false;
     try {
       await this.#look();
@@ -248,7 +252,7 @@ export class StateFile {
   async #sweep(): Promise<void> {
     const { disk, path } = this.#options;
     const directory = dirname(path);
-    await attempt(directory, "list", sweepPrepared(disk, directory, `${path}.lock`));
+    await attempt(directory, "list", sweepPrepared(disk, directory, this.#lock.path));
     this.#isSwept = true;
   }
 }

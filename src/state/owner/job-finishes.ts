@@ -7,10 +7,9 @@ import { StateError } from "../errors.js";
 import type { EndedJobRecord } from "../job-log/job-log.js";
 import { supersededRecord } from "../job-log/superseded-record.js";
 import type { StateDraft, StateOperation } from "../operations.js";
-import type { ScheduleState, ScheduleStatePatch } from "../schedule-state.js";
+import type { ScheduleState } from "../schedule-state.js";
 import type { FinishResult, JobFinish, ScheduleChange, ScheduleKey } from "../store.js";
-import { checkedPatch } from "../validate-state.js";
-import { wholeState } from "../whole-state.js";
+import { checkedPatch, wholeState } from "../validate-state.js";
 import type { ClaimQueue, HeldClaim } from "./claim-queue.js";
 import { NO_PLAN } from "./operations.js";
 import type { OwnedJobLog, RecordFailure, RecordFailures } from "./owned-job-log.js";
@@ -30,6 +29,8 @@ interface Finishing {
   claimError: unknown;
   record: FinishResult["record"];
   recordError: unknown;
+  /** Whether its record is durable, or can never be written. */
+  isRecordSettled: boolean;
 }
 
 export class JobFinishes {
@@ -67,12 +68,10 @@ export class JobFinishes {
 
   /** Finishes whose claims are held. Returns why no state could be written. */
   async #finishHeld(held: ReadonlyMap<HeldClaim, Finishing>): Promise<RecordFailure | undefined> {
-    const finishes = [...held.values()];
     const ending = this.#endClaims(held);
     // A lease lasts until the end of its claim is written.
     for (const claim of held.keys()) claim.ending = ending;
-    const [failure] = await Promise.all([ending, this.#closeRecords(finishes)]);
-    this.#forgetSettled(finishes);
+    const [failure] = await Promise.all([ending, this.#closeRecords([...held.values()])]);
     return failure;
   }
 
@@ -96,7 +95,7 @@ export class JobFinishes {
         claim.mayHaveEnded = true;
         Object.assign(finishing, { claim: "failed", claimError: failure.error });
       } else if (finishing.claim === "ended") {
-        if (record !== undefined) this.#unrecorded.add(claim.claim.jobId);
+        if (record !== undefined && !finishing.isRecordSettled) this.#unrecorded.add(claim.claim.jobId);
         queue.end(claim.claim);
         onClaimEnded?.();
       }
@@ -118,12 +117,14 @@ export class JobFinishes {
       return;
     }
     for (const finishing of finishes) {
-      const record = closed.get(finishing.end.claim.jobId);
+      const { jobId } = finishing.end.claim;
+      const record = closed.get(jobId);
       finishing.claim = this.#isEnded(finishing.end, record) ? "ended" : "superseded";
-      if (finishing.end.record !== undefined && record !== undefined) finishing.record = "written";
+      if (record === undefined) continue;
+      finishing.record = "written";
+      this.#unrecorded.delete(jobId);
     }
     await this.#closeRecords(finishes.filter(({ record }) => record !== "written"));
-    this.#forgetSettled(finishes);
   }
 
   #isEnded({ claim, record }: JobFinish, closed: EndedJobRecord | undefined): boolean {
@@ -153,34 +154,30 @@ export class JobFinishes {
       const failure = failures[index];
       finishing.record = failure === undefined ? "written" : "failed";
       finishing.recordError = failure?.error;
+      finishing.isRecordSettled = failure === undefined || isInvalid(failure.error);
+      if (finishing.isRecordSettled) this.#unrecorded.delete(finishing.end.claim.jobId);
     }
-  }
-
-  /** A job is settled when its record is durable, or can never be written. */
-  #forgetSettled(finishes: readonly Finishing[]): void {
-    for (const { end, record, recordError } of finishes)
-      if (record === "written" || (recordError instanceof StateError && recordError.code === "INVALID_STATE"))
-        this.#unrecorded.delete(end.claim.jobId);
   }
 }
 
 function newFinishing(end: JobFinish): Finishing {
-  const { claim, change, keepsSlot, record, onClaimEnded } = end;
+  const { claim, keepsSlot, record, onClaimEnded } = end;
   const { agent, schedule, token, jobId } = claim;
-  let fixed = change;
+  let change: ScheduleChange = keepsSlot === true ? {} : end.change;
   try {
-    if (typeof change !== "function") fixed = checkedPatch(change);
+    if (typeof change !== "function") change = checkedPatch(change);
   } catch (error) {
-    fixed = () => {
+    change = () => {
       throw error;
     };
   }
   return {
-    end: { claim: { agent, schedule, token, jobId }, change: fixed, keepsSlot, record, onClaimEnded },
+    end: { claim: { agent, schedule, token, jobId }, change, keepsSlot, record, onClaimEnded },
     claim: "failed",
     claimError: undefined,
     record: "none",
     recordError: undefined,
+    isRecordSettled: false,
   };
 }
 
@@ -192,7 +189,8 @@ function endIn(draft: StateDraft, held: HeldClaim, finishing: Finishing): void {
   // An earlier write of this end, whose reply was lost, is what the state says.
   if (held.mayHaveEnded && state.claim?.token !== claim.token) return;
   try {
-    const patch = keepsSlot ? givenBack(state) : completion(state, decided(change, state));
+    const decided = typeof change === "function" ? checkedPatch(change(wholeState(state))) : change;
+    const patch = keepsSlot ? givenBack(state) : completion(state, decided);
     if (record !== undefined) Object.assign(patch, { last_job: lastJobOf(record) });
     // Its schedule is not defined any longer.
     if (held.entry === undefined) Object.assign(patch, NO_PLAN);
@@ -203,8 +201,8 @@ function endIn(draft: StateDraft, held: HeldClaim, finishing: Finishing): void {
   }
 }
 
-function decided(change: ScheduleChange, state: Partial<ScheduleState>): ScheduleStatePatch {
-  return typeof change === "function" ? checkedPatch(change(wholeState(state))) : change;
+function isInvalid(error: unknown): boolean {
+  return error instanceof StateError && error.code === "INVALID_STATE";
 }
 
 function resultOf({ claim, claimError, record, recordError }: Finishing): FinishResult {

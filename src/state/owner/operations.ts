@@ -1,13 +1,10 @@
-/** What a store with one owner commits: claims that were made, ended, given back or found after a crash. */
+/** What a store with one owner commits beside claims and their ends: plans removed, claims given back or found after a crash. */
 import { mergedFields } from "../../fields.js";
-import { isoText } from "../../iso-time.js";
-import { claimRefusal, givenBack, interruption, recordedEnd, seenState } from "../claim-rules.js";
+import { givenBack, interruption, recordedEnd, seenState } from "../claim-rules.js";
 import type { EndedJobRecord } from "../job-log/job-log.js";
 import type { StateDraft, StateOperation } from "../operations.js";
 import type { ScheduleState, ScheduleStatePatch } from "../schedule-state.js";
 import type { ScheduleKey } from "../store.js";
-import { wholeState } from "../whole-state.js";
-import type { TakenClaim } from "./claim-queue.js";
 
 type IsHeld = (token: string) => boolean;
 
@@ -34,30 +31,6 @@ export class SeenDraft implements StateDraft {
   keys(): Iterable<ScheduleKey> {
     return this.#draft.keys();
   }
-}
-
-/** The claims that the state still allows, recorded in the draft. */
-export function recordClaims(
-  draft: StateDraft,
-  taken: readonly TakenClaim[],
-  now: Date,
-): readonly TakenClaim[] {
-  return taken.filter((claim) => {
-    const { token, jobId, slot, source, claimedAt } = claim;
-    const state = draft.read(claim);
-    const nowMs = source === "manual" ? undefined : now.getTime();
-    const refusal = claimRefusal({ state, isRunning: false, isAtCapacity: false, nowMs });
-    if (refusal !== undefined) return false;
-    const stored = {
-      token,
-      job_id: jobId,
-      slot: isoText(slot),
-      source: source ?? null,
-      claimed_at: isoText(claimedAt),
-    };
-    claim.state = wholeState(draft.patch(claim, { status: "running", claim: stored }));
-    return true;
-  });
 }
 
 /** What a schedule that is not defined loses. */

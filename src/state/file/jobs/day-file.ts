@@ -86,7 +86,7 @@ export class DayFile {
   }
 
   async #write(batch: readonly JobAddition[]): Promise<void> {
-    let handle = await this.#directory.openDay(this.#path);
+    let handle = await this.#directory.open(this.#path, "append");
     let isBesideOthers = false;
     if (handle === undefined) {
       if (batch.every(({ start }) => start === undefined)) return;

@@ -74,7 +74,7 @@ export class JobDirectory {
 
   /** `undefined` where the file does not exist. */
   async read(path: string): Promise<Buffer | undefined> {
-    const handle = await this.#open(path, O_RDONLY);
+    const handle = await this.open(path, "read");
     if (handle === undefined) return undefined;
     try {
       const { size } = await attempt(path, "stat", handle.stat());
@@ -84,9 +84,11 @@ export class JobDirectory {
     }
   }
 
-  /** A day's file for reading and appending; `undefined` where it does not exist. */
-  openDay(path: string): Promise<FileHandle | undefined> {
-    return this.#open(path, O_RDWR | O_APPEND);
+  /** Opens a file for reading, or for reading and appending; `undefined` where it does not exist. */
+  async open(path: string, mode: "read" | "append"): Promise<FileHandle | undefined> {
+    if (!(await this.#isThere())) return undefined;
+    const flags = mode === "read" ? O_RDONLY : O_RDWR | O_APPEND;
+    return attempt(path, "open", unless(["ENOENT"], this.#disk.open(path, flags | O_NOFOLLOW)));
   }
 
   async createDay(path: string): Promise<CreatedDay> {
@@ -111,11 +113,6 @@ export class JobDirectory {
   /** Makes created and removed files survive a power failure. */
   async sync(): Promise<void> {
     await attempt(this.path, "sync directory", syncDirectory(this.#disk, this.path));
-  }
-
-  async #open(path: string, flags: number): Promise<FileHandle | undefined> {
-    if (!(await this.#isThere())) return undefined;
-    return attempt(path, "open", unless(["ENOENT"], this.#disk.open(path, flags | O_NOFOLLOW)));
   }
 
   async #create(path: string, flags: number): Promise<FileHandle> {

@@ -9,7 +9,7 @@ import { type Clock, wakeAfter } from "../../../clock.js";
 import { randomToken, systemRandom } from "../../../random.js";
 import { attempt, closeQuietly, type Disk, errorCode, failureAmong, removeQuietly, unless } from "../disk.js";
 import { StateFileError } from "../../errors.js";
-import { lifeOf, signedName, signerOf } from "./process-identity.js";
+import { lifeOf, processSignature, signerOf } from "./process-identity.js";
 
 export interface LockOptions {
   readonly disk: Disk;
@@ -17,6 +17,8 @@ export interface LockOptions {
   readonly clock: Clock;
   /** The directory that is the lock. */
   readonly path: string;
+  /** Says in the name of the lock's file which process holds it. @default this one's */
+  readonly signature?: string | undefined;
   /** What the file of the lock says. */
   readonly content?: string | undefined;
   /** Called when the present holder has given a sign of life; may throw to give up waiting. */
@@ -149,8 +151,9 @@ interface PreparedLock {
 }
 
 /** A directory of our own with our file in it, ready to become the lock. */
-async function prepare({ disk, path, content }: LockOptions): Promise<PreparedLock> {
-  const name = signedName(randomToken());
+async function prepare(options: LockOptions): Promise<PreparedLock> {
+  const { disk, path, content, signature = processSignature() } = options;
+  const name = `${signature}-${randomToken()}`;
   const directory = `${path}-${name}`;
   let handle: FileHandle | undefined;
   try {
