@@ -71,8 +71,8 @@ export abstract class SingleOwnerStore implements StateStore {
     this.#finishes = new JobFinishes({
       queue: this.#queue,
       log: () => this.log,
-      known: (key) => this.known(key),
-      commit: (operation) => this.commit(operation),
+      known: this.known.bind(this),
+      commit: this.commit.bind(this),
     });
   }
 
