@@ -120,7 +120,7 @@ export class JobFinishes {
       const { jobId } = finishing.end.claim;
       const record = closed.get(jobId);
       finishing.claim = this.#isEnded(finishing.end, record) ? "ended" : "superseded";
-      if (record === undefined) continue;
+      if (record === undefined || finishing.end.record === undefined) continue;
       finishing.record = "written";
       this.#unrecorded.delete(jobId);
     }

@@ -25,7 +25,7 @@ export interface JobAddition {
 export interface DayFileOptions {
   /** Signs the lines. */
   readonly signature: string;
-  /** Called after the day's file was made beside those of earlier days. */
+  /** Called when the file was made in a directory that may hold earlier days. */
   readonly onCreated: () => void;
 }
 
