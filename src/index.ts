@@ -71,7 +71,7 @@ export {
 export type { CronExpression, CronFieldName } from "./scheduler/timing/cron-expression.js";
 export { type Plan, type PlanInput, planNextRun } from "./scheduler/planning/governor.js";
 export { judgeSlot, type SlotInput, type SlotVerdict } from "./scheduler/planning/late-slot.js";
-export { type JobOutcome, recordOutcome } from "./state/job-outcome.js";
+export { type JobOutcome, recordOutcome } from "./state/claim-rules.js";
 export {
   checkSchedule,
   type ScheduleCheckResult,

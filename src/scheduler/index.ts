@@ -25,7 +25,7 @@ export {
   parseInterval,
 } from "./timing/interval.js";
 export { judgeSlot, type SlotInput, type SlotVerdict } from "./planning/late-slot.js";
-export { type JobOutcome, recordOutcome } from "../state/job-outcome.js";
+export { type JobOutcome, recordOutcome } from "../state/claim-rules.js";
 export {
   type ChatSchedule,
   type CronSchedule,

@@ -7,9 +7,13 @@ import type { ScheduleFields } from "./validate-state.js";
 /** The state with the patch applied; the very same object when that changes nothing. */
 export function applyPatch(fields: ScheduleFields, patch: ScheduleStatePatch): ScheduleFields {
   const given: Fields = patch;
-  for (const key in given)
-    if (Object.hasOwn(given, key) && isChange(fields[key] ?? null, given[key]))
+  for (const key in given) {
+    const before = fields[key] ?? null;
+    const after = Object.hasOwn(given, key) ? given[key] : undefined;
+    if (after === undefined || before === after) continue;
+    if (before === null || typeof after !== "object" || !isDeepStrictEqual(before, after))
       return changedFields(fields, given);
+  }
   return fields;
 }
 
@@ -36,9 +40,4 @@ function define(fields: Record<string, unknown>, key: string, value: unknown): v
   if (key === "__proto__")
     Object.defineProperty(fields, key, { value, enumerable: true, writable: true, configurable: true });
   else fields[key] = value;
-}
-
-function isChange(before: unknown, after: unknown): boolean {
-  if (after === undefined || before === after) return false;
-  return before === null || typeof after !== "object" || !isDeepStrictEqual(before, after);
 }

@@ -5,7 +5,7 @@ import { interruption } from "../../state/claim-rules.js";
 import type { JobEndStatus } from "../../state/job-log/job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import { type Plan, planNextRun } from "./governor.js";
-import { recordOutcome } from "../../state/job-outcome.js";
+import { recordOutcome } from "../../state/claim-rules.js";
 import type { Schedule } from "../timing/schedule.js";
 
 /** A pause without an end. */

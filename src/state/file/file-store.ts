@@ -5,11 +5,10 @@
 import type { Duration } from "../../duration.js";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { type Clock, systemClock } from "../../clock.js";
+import { type Clock, StoreClock, systemClock } from "../../clock.js";
 import { type Logger, processLogger } from "../../logger.js";
 import { NO_FIELDS } from "../validate-state.js";
 import { type Disk, makePrivateDirectory, nodeDisk } from "./disk.js";
-import { DocumentDraft } from "./yaml/document-draft.js";
 import { StateError } from "../errors.js";
 import { FileJobLog } from "./jobs/file-job-log.js";
 import type { JobLog } from "../job-log/job-log.js";
@@ -17,10 +16,9 @@ import { type FleetState, fleetOf, newFleet } from "./fleet-state.js";
 import { GroupCommit } from "../../group-commit.js";
 import { OwnerLock } from "./lock/owner-lock.js";
 import { SCHEDULE_KEYS, type ScheduleState } from "../schedule-state.js";
-import type { StateDocument } from "./yaml/state-document.js";
-import { type DocumentChange, StateFile } from "./state-file.js";
+import { DocumentDraft, type StateDocument } from "./yaml/state-document.js";
+import { StateFile } from "./state-file.js";
 import type { OutsideChange, ScheduleKey } from "../store.js";
-import { StoreClock } from "../store-clock.js";
 import type { StateOperation } from "../operations.js";
 import type { OwnedJobLog } from "../owner/owned-job-log.js";
 import { SingleOwnerStore } from "../owner/single-owner-store.js";
@@ -145,7 +143,8 @@ export class FileStore extends SingleOwnerStore {
     this.#requireOpen();
     const next = newFleet(fleet);
     let before: StateDocument | undefined;
-    await this.#change((document) => {
+    await this.#file.change(async (document) => {
+      await this.#owner?.check();
       before = document;
       return next;
     });
@@ -237,21 +236,15 @@ export class FileStore extends SingleOwnerStore {
 
   async #write(batch: readonly StateOperation[]): Promise<void> {
     let touched: readonly ScheduleKey[] = [];
-    await this.#change((document) => {
+    await this.#file.change(async (document, isDamaged) => {
+      await this.#owner?.check();
       const draft = new DocumentDraft(document);
       for (const operation of batch) operation.apply(draft);
       touched = draft.touched;
       // What was damaged is written again in any case, so that it is set aside.
-      return draft.finish(this.#file.isDamaged);
+      return draft.finish(isDamaged);
     });
     this.noteChanges(touched);
-  }
-
-  #change(decide: DocumentChange): Promise<void> {
-    return this.#file.change(async (document) => {
-      await this.#owner?.check();
-      return decide(document);
-    });
   }
 }
 

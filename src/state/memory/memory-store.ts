@@ -1,6 +1,6 @@
 /** The store in memory: for tests, and for fleets whose past does not matter after a restart. */
 import type { Duration } from "../../duration.js";
-import type { Clock } from "../../clock.js";
+import { type Clock, StoreClock } from "../../clock.js";
 import { processLogger } from "../../logger.js";
 import { applyPatch } from "../apply-patch.js";
 import { NO_FIELDS } from "../validate-state.js";
@@ -9,7 +9,6 @@ import type { JobLog } from "../job-log/job-log.js";
 import { MemoryJobLog } from "./memory-job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "../schedule-state.js";
 import type { ScheduleKey } from "../store.js";
-import { StoreClock } from "../store-clock.js";
 import type { StateDraft, StateOperation } from "../operations.js";
 import type { OwnedJobLog } from "../owner/owned-job-log.js";
 import { SingleOwnerStore } from "../owner/single-owner-store.js";

@@ -5,7 +5,7 @@
 import type { Clock } from "../../clock.js";
 import { messageOf, quote } from "../../errors.js";
 import { type Logger, processLogger } from "../../logger.js";
-import { checkDefinitions, checkKey, checkName } from "../validate-state.js";
+import { checkDefinitions, checkKey, checkName, wholeState } from "../validate-state.js";
 import { invalidState, StateError } from "../errors.js";
 import type { JobRecord } from "../job-log/job-log.js";
 import { leaseLength, longestHoldMs } from "../lease-length.js";
@@ -27,7 +27,6 @@ import type {
   ScheduleKey,
   StateStore,
 } from "../store.js";
-import { wholeState } from "../whole-state.js";
 import { ChangeFeed } from "./connection/change-feed.js";
 import { Claimer } from "./claims/claimer.js";
 import { ClaimRenewals } from "./claims/claim-renewals.js";

@@ -3,7 +3,7 @@ import type { Fields } from "../../../fields.js";
 import { isoTimeMs } from "../../../iso-time.js";
 import type { ScheduleState, StoredClaim } from "../../schedule-state.js";
 import type { Claim, ClaimRefusal, ScheduleKey, SkippedSlot } from "../../store.js";
-import { wholeState } from "../../whole-state.js";
+import { wholeState } from "../../validate-state.js";
 import { numbersIn } from "../rows/column-text.js";
 import { documentsOf } from "../rows/state-document.js";
 import type { DeferredSlots } from "./deferred-slots.js";
