@@ -202,9 +202,9 @@ export class Lifecycle {
         isReported = true;
       });
       const { checkInterval, roster, store } = this.#context;
-      // Reading makes a store on files notice changes from outside, such as a request to cancel.
+      // Reading makes a store with one owner notice changes from outside, such as a request to cancel.
       const [agent] = roster.agents.keys();
-      if (agent !== undefined) await store.list(agent).catch(() => {});
+      if (agent !== undefined && store.holdMs === undefined) await store.list(agent).catch(() => {});
       // After a renewal that failed, the time to renew has passed.
       return Math.min(this.#claims.renewalMs || checkInterval, checkInterval);
     };

@@ -68,6 +68,7 @@ export class JobCompleter {
       await clock.sleep(checkInterval);
     }
     for (const unwritten of left) this.#abandon(unwritten);
+    this.#context.loop.wake();
   }
 
   /** Returns what is still to be written. */
