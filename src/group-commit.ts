@@ -24,7 +24,7 @@ export class GroupCommit<Change> {
   #freeCount: number;
   /** Starts the writes that wait for a running one to end, the oldest first. */
   readonly #waiting: (() => void)[] = [];
-  /** All batches that have not ended, written or failed. */
+  /** The writes of all batches that have not ended. */
   readonly #underWay = new Set<Promise<void>>();
 
   constructor(
@@ -49,35 +49,32 @@ export class GroupCommit<Change> {
 
   /** Resolves when everything added so far has been written or has failed. */
   async settled(): Promise<void> {
-    await Promise.all(this.#underWay);
+    await Promise.allSettled(this.#underWay);
   }
 
   #begin(): Batch<Change> {
     const changes: Change[] = [];
-    const written = this.#turn().then(() => {
-      if (this.#next?.changes === changes) this.#next = undefined;
-      return this.#write(changes);
-    });
-    const ended: Promise<void> = this.#ended(written).finally(() => this.#underWay.delete(ended));
-    this.#underWay.add(ended);
+    const written = this.#writeInTurn(changes);
+    const passOn = (): void => {
+      this.#underWay.delete(written);
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#freeCount++;
+      else next();
+    };
+    this.#underWay.add(written);
+    written.then(passOn, passOn);
     return { changes, size: 0, written };
   }
 
-  /** Resolves when the write has ended or failed and the next one has begun. */
-  async #ended(written: Promise<void>): Promise<void> {
-    await written.catch(() => {});
-    this.#passOn();
-  }
-
-  #turn(): Promise<void> {
-    if (this.#freeCount === 0) return new Promise((resolve) => this.#waiting.push(resolve));
-    this.#freeCount--;
-    return Promise.resolve();
-  }
-
-  #passOn(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#freeCount++;
-    else next();
+  async #writeInTurn(changes: readonly Change[]): Promise<void> {
+    if (this.#freeCount === 0) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else {
+      this.#freeCount--;
+      // What is added in the same turn as the first change belongs to its batch.
+      await Promise.resolve();
+    }
+    if (this.#next?.changes === changes) this.#next = undefined;
+    await this.#write(changes);
   }
 }

@@ -53,7 +53,7 @@ export function isoTimeMs(text: unknown): number | undefined {
 /** The same time as `isoText` writes it; `undefined` for other text. */
 export function normalTime(text: unknown): string | undefined {
   const ms = isoTimeMs(text);
-  return ms === undefined ? undefined : isoTextOfMs(ms);
+  return ms === undefined ? undefined : isoText(ms);
 }
 
 export function isIsoTime(text: unknown): boolean {
@@ -65,13 +65,9 @@ const written: ({ readonly ms: number; readonly text: string } | undefined)[] = 
 /** A prime, so that consecutive milliseconds, seconds, minutes or hours have different places. */
 const PLACES = 1021;
 
-/** Like `toISOString`, at a fraction of the cost for a recently written time. */
-export function isoText(at: Date): string {
-  return isoTextOfMs(at.getTime());
-}
-
-/** Like `isoText`, for milliseconds since 1970. */
-export function isoTextOfMs(ms: number): string {
+/** Like `toISOString`, at a fraction of the cost for a recently written time. A number is milliseconds since 1970. */
+export function isoText(at: Date | number): string {
+  const ms = typeof at === "number" ? at : at.getTime();
   const place = Math.abs(ms) % PLACES;
   const known = written[place];
   if (known?.ms === ms) return known.text;
