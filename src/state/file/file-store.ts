@@ -20,7 +20,6 @@ import { DocumentDraft, type StateDocument } from "./yaml/state-document.js";
 import { StateFile } from "./state-file.js";
 import type { OutsideChange, ScheduleKey } from "../store.js";
 import type { StateOperation } from "../operations.js";
-import type { OwnedJobLog } from "../owner/owned-job-log.js";
 import { SingleOwnerStore } from "../owner/single-owner-store.js";
 
 export interface FileStoreOptions {
@@ -77,7 +76,7 @@ const DEFAULT_MAX_STATE_BYTES = 64_000_000;
 /** Also usable without `open`, as a guest beside an owner: then it reads and updates, and claims nothing. */
 export class FileStore extends SingleOwnerStore {
   readonly jobs: JobLog;
-  readonly #log: FileJobLog;
+  protected readonly log: FileJobLog;
   readonly #clock: StoreClock;
   readonly #stateDir: string;
   readonly #disk: Disk;
@@ -108,7 +107,7 @@ export class FileStore extends SingleOwnerStore {
       maxBytes: options.maxStateBytes ?? DEFAULT_MAX_STATE_BYTES,
       onOutsideChange: (before, after) => this.noteOutsideChanges(changedSchedules(before, after)),
     });
-    this.#log = new FileJobLog({
+    this.log = new FileJobLog({
       directory: join(stateDir, "jobs"),
       clock,
       disk,
@@ -117,7 +116,7 @@ export class FileStore extends SingleOwnerStore {
       maxJobs: options.maxJobs,
       maxOutputBytes: options.maxOutputBytes,
     });
-    this.jobs = this.#log;
+    this.jobs = this.log;
   }
 
   open(clock?: Clock): Promise<void> {
@@ -164,10 +163,6 @@ export class FileStore extends SingleOwnerStore {
     return this.#file.refresh();
   }
 
-  protected get log(): OwnedJobLog {
-    return this.#log;
-  }
-
   protected known({ agent, schedule }: ScheduleKey): Partial<ScheduleState> {
     return this.#file.document.agents.get(agent)?.schedules.get(schedule) ?? NO_FIELDS;
   }
@@ -202,9 +197,9 @@ export class FileStore extends SingleOwnerStore {
       await makePrivateDirectory(this.#disk, this.#stateDir);
       this.#owner = await OwnerLock.take(this.#disk, join(this.#stateDir, "owner.lock"), this.#realClock);
       await this.#file.lookOften();
-      this.#log.reopen();
+      this.log.reopen();
       await this.recover();
-      await this.#log.recover();
+      await this.log.recover();
     } catch (error) {
       await this.#disown();
       this.#opening = undefined;
@@ -217,7 +212,7 @@ export class FileStore extends SingleOwnerStore {
     if (this.#owner !== undefined) await this.free((operation) => this.#commits.add(operation));
     await this.#commits.settled();
     try {
-      await this.#log.close();
+      await this.log.close();
     } finally {
       await this.#file.close();
       await this.#disown();

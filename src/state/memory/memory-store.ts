@@ -1,8 +1,8 @@
 /** The store in memory: for tests, and for fleets whose past does not matter after a restart. */
+import { applyPatch } from "../../fields.js";
 import type { Duration } from "../../duration.js";
 import { type Clock, StoreClock } from "../../clock.js";
 import { processLogger } from "../../logger.js";
-import { applyPatch } from "../apply-patch.js";
 import { NO_FIELDS } from "../validate-state.js";
 import { StateError } from "../errors.js";
 import type { JobLog } from "../job-log/job-log.js";

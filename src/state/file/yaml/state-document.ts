@@ -2,8 +2,7 @@
  * The state file as a whole: its agents, each with the text that says so, how they become bytes again, and a draft of
  * the changes that are written together.
  */
-import type { Fields } from "../../../fields.js";
-import { applyPatch } from "../../apply-patch.js";
+import { applyPatch, type Fields } from "../../../fields.js";
 import type { StateDraft } from "../../operations.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../schedule-state.js";
 import type { ScheduleKey } from "../../store.js";
