@@ -53,11 +53,7 @@ export function isoTimeMs(text: unknown): number | undefined {
 /** The same time as `isoText` writes it; `undefined` for other text. */
 export function normalTime(text: unknown): string | undefined {
   const ms = isoTimeMs(text);
-  return ms === undefined ? undefined : isoTextOfMs(ms);
-}
-
-export function isIsoTime(text: unknown): boolean {
-  return isoTimeMs(text) !== undefined;
+  return ms === undefined ? undefined : isoText(ms);
 }
 
 /** A hash cache of the latest times: schedules share their due times, and jobs of one pass share `now`. */
@@ -66,12 +62,8 @@ const written: ({ readonly ms: number; readonly text: string } | undefined)[] = 
 const PLACES = 1021;
 
 /** Like `toISOString`, at a fraction of the cost for a recently written time. */
-export function isoText(at: Date): string {
-  return isoTextOfMs(at.getTime());
-}
-
-/** Like `isoText`, for milliseconds since 1970. */
-export function isoTextOfMs(ms: number): string {
+export function isoText(at: Date | number): string {
+  const ms = Number(at);
   const place = Math.abs(ms) % PLACES;
   const known = written[place];
   if (known?.ms === ms) return known.text;
