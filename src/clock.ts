@@ -67,17 +67,17 @@ function realClock({ keepsProcess }: { readonly keepsProcess: boolean }): Clock 
     requireNumber(ms);
     const wakeAt = performance.now() + ms;
     let timer: NodeJS.Timeout | undefined;
-    // Timers fire up to a millisecond early and reach only 2^31 ms, so each one checks what is left.
-    const rest = (leftMs: number): void => {
-      timer = setTimeout(check, Math.min(Math.max(Math.ceil(leftMs), 0), LONGEST_TIMER_MS));
+    const setTimer = (leftMs: number): void => {
+      const timerMs = Math.min(Math.max(Math.ceil(leftMs), 0), LONGEST_TIMER_MS);
+      timer = setTimeout(() => {
+        // Timers fire up to a millisecond early and reach only 2^31 ms.
+        const stillLeftMs = wakeAt - performance.now();
+        if (stillLeftMs <= 0) wake();
+        else setTimer(stillLeftMs);
+      }, timerMs);
       if (!keepsProcess) timer.unref();
     };
-    const check = (): void => {
-      const leftMs = wakeAt - performance.now();
-      if (leftMs <= 0) wake();
-      else rest(leftMs);
-    };
-    rest(ms);
+    setTimer(ms);
     return () => clearTimeout(timer);
   };
   return {

@@ -81,7 +81,7 @@ export {
 
 // ## Jobs without a scheduler
 export { runSchedule, type RunScheduleOptions } from "./scheduler/jobs/run-schedule.js";
-export { buildSchedulePrompt } from "./scheduler/jobs/prompt.js";
+export { buildSchedulePrompt } from "./scheduler/jobs/execute-job.js";
 export type { ExecutorResult } from "./scheduler/agent.js";
 export type { JobExecution } from "./scheduler/jobs/execute-job.js";
 export type { ItemHolder, NextItem, WorkSources } from "./scheduler/jobs/work-item-run.js";

@@ -56,18 +56,14 @@ export function normalTime(text: unknown): string | undefined {
   return ms === undefined ? undefined : isoText(ms);
 }
 
-export function isIsoTime(text: unknown): boolean {
-  return isoTimeMs(text) !== undefined;
-}
-
 /** A hash cache of the latest times: schedules share their due times, and jobs of one pass share `now`. */
 const written: ({ readonly ms: number; readonly text: string } | undefined)[] = [];
 /** A prime, so that consecutive milliseconds, seconds, minutes or hours have different places. */
 const PLACES = 1021;
 
-/** Like `toISOString`, at a fraction of the cost for a recently written time. A number is milliseconds since 1970. */
+/** Like `toISOString`, at a fraction of the cost for a recently written time. */
 export function isoText(at: Date | number): string {
-  const ms = typeof at === "number" ? at : at.getTime();
+  const ms = Number(at);
   const place = Math.abs(ms) % PLACES;
   const known = written[place];
   if (known?.ms === ms) return known.text;

@@ -55,7 +55,7 @@ export {
 } from "./control/schedule-check.js";
 export type { HintOptions } from "./control/state-changes.js";
 export type { JobExecution } from "./jobs/execute-job.js";
-export { buildSchedulePrompt } from "./jobs/prompt.js";
+export { buildSchedulePrompt } from "./jobs/execute-job.js";
 export { runSchedule, type RunScheduleOptions } from "./jobs/run-schedule.js";
 export type { ItemHolder, NextItem, WorkSources } from "./jobs/work-item-run.js";
 export type { ScheduleStatus } from "./control/schedule-status.js";

@@ -1,7 +1,7 @@
 /** Which values a schedule's state may hold; what comes from a file or a caller is checked here before it is trusted. */
 import { type Fields, isFields, mergedFields } from "../fields.js";
 import { quote } from "../errors.js";
-import { isIsoTime } from "../iso-time.js";
+import { isoTimeMs } from "../iso-time.js";
 import { invalidState } from "./errors.js";
 import {
   JOB_END_STATUSES,
@@ -23,7 +23,7 @@ interface Rule {
 const text: Rule = { expected: "text", holds: (value) => typeof value === "string" };
 const time: Rule = {
   expected: 'an ISO time such as "2026-03-01T09:00:00Z"',
-  holds: isIsoTime,
+  holds: (value) => isoTimeMs(value) !== undefined,
 };
 const count: Rule = {
   expected: "a whole number from 0",

@@ -134,6 +134,16 @@ describe("adopting a plan", () => {
     expect(plan?.nextRunAt).toEqual(new Date(at(800)));
   });
 
+  it("stays when only its jitter decides whether its time has passed", () => {
+    const defined = { type: "interval", interval: "1d", jitter: 5 } as const;
+    const found = {
+      last_completed_at: "2026-02-27T23:59:00.000Z",
+      next_run_at: "2026-03-02T00:00:00.001Z",
+      next_run_source: "baseline-interval",
+    } as const;
+    expect(adopted(defined, found)).toBe("kept");
+  });
+
   it("a second time changes nothing", () => {
     fc.assert(
       fc.property(schedule, state, draw, draw, (defined, found, first, second) => {

@@ -6,7 +6,6 @@ import type { WorkItem } from "../../work-sources/work-source.js";
 import type { ExecutorResult, RunResult } from "../agent.js";
 import type { ExecuteJob } from "./job-starter.js";
 import { type Job, triggerInfo } from "./job.js";
-import { buildSchedulePrompt } from "./prompt.js";
 import { runOnWork, type WorkParts, type WorkRun } from "./work-item-run.js";
 import type { SchedulerContext } from "../context.js";
 import type { SchedulerOptions } from "../options.js";
@@ -83,4 +82,27 @@ export function runSlot<Run extends WorkRun>(
   return runOnWork(run, schedule.work_source, parts, (item) =>
     execute(run, buildSchedulePrompt(schedule, item), item),
   );
+}
+
+const DEFAULT_PROMPT = "Execute scheduled task";
+
+/** What a job is asked to do: its schedule's prompt, then the work item that it is about. */
+export function buildSchedulePrompt(
+  schedule: { readonly prompt?: string | undefined },
+  workItem?: WorkItem,
+): string {
+  const prompt = schedule.prompt ?? DEFAULT_PROMPT;
+  return workItem === undefined ? prompt : `${prompt}\n\n${aboutItem(workItem)}`;
+}
+
+function aboutItem({ title, description, source, id, priority, labels, url }: WorkItem): string {
+  const facts = [
+    ["Source", source],
+    ["Id", id],
+    ["Priority", priority],
+    ["Labels", labels.join(", ")],
+    ["URL", url ?? ""],
+  ];
+  const lines = facts.filter(([, value]) => value !== "").map(([name, value]) => `${name}: ${value}`);
+  return [`# ${title}`, description, lines.join("\n")].filter((part) => part !== "").join("\n\n");
 }

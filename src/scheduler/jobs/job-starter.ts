@@ -12,9 +12,8 @@ import { nameOf, reportTrouble, type SchedulerContext } from "../context.js";
 import { judgeClaim } from "../planning/due-slot.js";
 import type { Planner } from "../planning/planner.js";
 import { type ClaimEnd, DroppedSlot, ReleasedSlot, SlotJobEnd } from "./claim-end.js";
-import { Job } from "./job.js";
+import { failureOf, Job, resultOf } from "./job.js";
 import { JobCompleter } from "./job-completer.js";
-import { failureOf, resultOf } from "./job-result.js";
 
 /** Runs a job to its end. Throwing is failing. */
 export type ExecuteJob = (job: Job) => Promise<RunResult | void> | RunResult | void;

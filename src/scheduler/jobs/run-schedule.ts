@@ -14,7 +14,7 @@ import { WorkSourceManager } from "../../work-sources/manager.js";
 import type { Agent, AgentSchedule, RunResult } from "../agent.js";
 import { stateAfterJob } from "../planning/state-after-job.js";
 import { type JobExecution, runSlot } from "./execute-job.js";
-import { resultOf } from "./job-result.js";
+import { resultOf } from "./job.js";
 import type { WorkSources } from "./work-item-run.js";
 import { nameOf } from "../context.js";
 

@@ -100,7 +100,7 @@ export class PostgresStore implements StateStore {
     const name = checkedNodeName(options.nodeName);
     const read = (keys: readonly ScheduleKey[]): ReturnType<StateWriter["read"]> => writer.read(keys);
     this.#registration = new NodeRegistration({ database, time, jobs, logger, name, leaseMs, read });
-    this.#claimer = new Claimer({ database, writer, time, jobs, logger, leaseMs });
+    this.#claimer = new Claimer({ database, writer, time, jobs, logger, leaseMs, holdMs: this.holdMs });
     this.#finisher = new JobFinisher(writer, jobs);
     this.#renewals = new ClaimRenewals({ database, writer, time, leaseMs });
     this.#listeners = new OutsideListeners(logger);

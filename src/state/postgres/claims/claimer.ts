@@ -6,7 +6,6 @@ import { messageOf } from "../../../errors.js";
 import type { Logger } from "../../../logger.js";
 import { AsyncLock } from "../../../async-lock.js";
 import { givenBack, interruption } from "../../claim-rules.js";
-import { longestHoldMs } from "../../lease-length.js";
 import type { Claim, ClaimRefusal, ClaimToken, DueSlots, ScheduleKey } from "../../store.js";
 import { claimOf, readReply, readRefusal } from "./claim-reply.js";
 import { columnText } from "../rows/column-text.js";
@@ -24,6 +23,8 @@ export interface ClaimerOptions {
   readonly jobs: Pick<PostgresJobLog, "presumeInterrupted">;
   readonly logger: Logger;
   readonly leaseMs: number;
+  /** How long a claim may be held without a renewal, in milliseconds. */
+  readonly holdMs: number;
 }
 
 export interface ClaimedSlots extends DueSlots {
@@ -243,8 +244,8 @@ export class Claimer {
   }
 
   #isTooLate(askedMs: number): boolean {
-    const { time, leaseMs } = this.#options;
-    const isTooLate = time.monotonic() - askedMs >= longestHoldMs(leaseMs);
+    const { time, holdMs } = this.#options;
+    const isTooLate = time.monotonic() - askedMs >= holdMs;
     if (isTooLate) this.#noteLost();
     return isTooLate;
   }
