@@ -46,7 +46,7 @@ export function newFleet(fleet: FleetState): NewDocument {
   const { agents, ...head } = structuredClone(fleet);
   const entries = Object.entries(requireMap("agents", agents)).map(([name, agent]) => newAgent(name, agent));
   const document: StateDocument = { head, agents: new Map(entries.map((entry) => [entry.name, entry])) };
-  return { bytes: renderDocument(document), applied: () => document };
+  return { bytes: renderDocument(document), document, changed: new Map() };
 }
 
 function newAgent(name: string, agent: unknown): AgentEntry {

@@ -21,7 +21,7 @@ import { keepDamaged } from "./keep-damaged.js";
 import { isLocal } from "./local-disk.js";
 import { type LockOptions, releaseLock, SignOfLife, sweepPrepared, takeLock } from "./lock/lock-directory.js";
 import { processSignature } from "./lock/process-identity.js";
-import { emptyDocument, type StateDocument } from "./yaml/state-document.js";
+import { type AgentEntry, emptyDocument, type StateDocument } from "./yaml/state-document.js";
 import { readDocument } from "./yaml/read-document.js";
 import { AsyncLock } from "../../async-lock.js";
 
@@ -42,8 +42,10 @@ export interface StateFileOptions {
 /** A change that has been decided and not yet made. */
 export interface NewDocument {
   readonly bytes: Buffer;
-  /** Called when the bytes are durable; answers the document that they say. */
-  applied(): StateDocument;
+  /** What the bytes say, once `changed` is in it. */
+  readonly document: StateDocument;
+  /** The agents that are put into the document when the bytes are durable. */
+  readonly changed: ReadonlyMap<string, AgentEntry>;
 }
 
 /** Decides, under the lock, what the document becomes; `undefined` when it stays as it is, which damage forbids. */
@@ -186,7 +188,8 @@ export class StateFile {
       const version = await replaceFile(disk, path, next.bytes, lock);
       if (version === undefined) return false;
       isKept = true;
-      await this.#set(next.applied(), version);
+      for (const [name, entry] of next.changed) next.document.agents.set(name, entry);
+      await this.#set(next.document, version);
       return true;
     } finally {
       alive.end();

@@ -54,7 +54,13 @@ export class JobFinishes {
       if (claim === undefined || held.has(claim)) rest.push(finishing);
       else held.set(claim, finishing);
     }
-    const failure = held.size === 0 ? undefined : await this.#finishHeld(held);
+    let failure: RecordFailure | undefined;
+    if (held.size > 0) {
+      const ending = this.#endClaims(held);
+      // A lease lasts until the end of its claim is written.
+      for (const claim of held.keys()) claim.ending = ending;
+      [failure] = await Promise.all([ending, this.#closeRecords([...held.values()])]);
+    }
     if (rest.length > 0) await this.#finishRest(rest);
     else if (failure !== undefined && finishes.every(({ record }) => record !== "written"))
       throw failure.error;
@@ -66,16 +72,7 @@ export class JobFinishes {
     return finishes.flatMap(({ end }) => this.#store.queue.find(end.claim)?.ending ?? []);
   }
 
-  /** Finishes whose claims are held. Returns why no state could be written. */
-  async #finishHeld(held: ReadonlyMap<HeldClaim, Finishing>): Promise<RecordFailure | undefined> {
-    const ending = this.#endClaims(held);
-    // A lease lasts until the end of its claim is written.
-    for (const claim of held.keys()) claim.ending = ending;
-    const [failure] = await Promise.all([ending, this.#closeRecords([...held.values()])]);
-    return failure;
-  }
-
-  /** Each claim ends in the queue as soon as its state is durable. Does not reject. */
+  /** Each claim ends in the queue as soon as its state is durable. Does not reject; returns why no state was written. */
   async #endClaims(held: ReadonlyMap<HeldClaim, Finishing>): Promise<RecordFailure | undefined> {
     const { queue, commit } = this.#store;
     let failure: RecordFailure | undefined;

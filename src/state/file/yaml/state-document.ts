@@ -94,12 +94,6 @@ export class DocumentDraft implements StateDraft {
       const other = document.agents.get(name)?.other ?? NO_FIELDS;
       changed.set(name, agentEntry({ name, other, schedules }));
     }
-    return {
-      bytes: renderDocument(document, changed),
-      applied: () => {
-        for (const [name, entry] of changed) document.agents.set(name, entry);
-        return document;
-      },
-    };
+    return { bytes: renderDocument(document, changed), document, changed };
   }
 }
