@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type HeapMember, IndexedHeap } from "../../../src/state/owner/indexed-heap.js";
+import { type HeapMember, IndexedHeap } from "../../../src/state/owner/due-order.js";
 
 interface Item extends HeapMember {
   readonly id: number;
