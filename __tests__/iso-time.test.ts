@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isIsoTime, isoText, isoTimeMs, normalTime, plainTimeDigits } from "../src/iso-time.js";
+import { isoText, isoTimeMs, normalTime, plainTimeDigits } from "../src/iso-time.js";
 
 const DAY_MS = 86_400_000;
 
@@ -8,7 +8,7 @@ describe("an ISO time", () => {
   it("accepts what toISOString writes on every day of leap years and common years", () => {
     for (let ms = Date.UTC(1999, 11, 1); ms < Date.UTC(2005, 0, 1); ms += DAY_MS - 1_234_567) {
       const text = new Date(ms).toISOString();
-      expect([text, isIsoTime(text), isoTimeMs(text)]).toEqual([text, true, ms]);
+      expect([text, isoTimeMs(text)]).toEqual([text, ms]);
     }
   });
 
@@ -32,11 +32,7 @@ describe("an ISO time", () => {
     fc.assert(
       fc.property(time, (text) => {
         const exists = !Number.isNaN(Date.parse(text)) && new Date(text).toISOString() === text;
-        expect([text, isIsoTime(text), isoTimeMs(text)]).toEqual([
-          text,
-          exists,
-          exists ? Date.parse(text) : undefined,
-        ]);
+        expect([text, isoTimeMs(text)]).toEqual([text, exists ? Date.parse(text) : undefined]);
       }),
       {
         numRuns: 20_000,
@@ -57,13 +53,13 @@ describe("an ISO time", () => {
     null,
     undefined,
   ])("is not %j", (value) => {
-    expect([isIsoTime(value), isoTimeMs(value)]).toEqual([false, undefined]);
+    expect(isoTimeMs(value)).toBeUndefined();
   });
 
   it.each(["2026-03-01T09:00Z", "2026-03-01T09:00:00+02:00", "2026-03-01T09:00:00.5-05:30"])(
     "may be %s",
     (text) => {
-      expect([isIsoTime(text), isoTimeMs(text)]).toEqual([true, Date.parse(text)]);
+      expect(isoTimeMs(text)).toBe(Date.parse(text));
     },
   );
 });

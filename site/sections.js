@@ -5,7 +5,12 @@ export function sectionsOf(text) {
     const [title, ...lines] = part.split("\n");
     const lists = lines.join("\n").matchAll(/^export (?:type )?\{([^}]*)\}/gm);
     const names = Array.from(lists, ([, list]) =>
-      list.split(",").map((name) => name.trim().replace(/^type /, "")),
+      list.split(",").map((name) =>
+        name
+          .trim()
+          .replace(/^type /, "")
+          .replace(/^.* as /, ""),
+      ),
     );
     return { title, names: names.flat().filter((name) => name !== "") };
   });

@@ -67,17 +67,17 @@ function realClock({ keepsProcess }: { readonly keepsProcess: boolean }): Clock 
     requireNumber(ms);
     const wakeAt = performance.now() + ms;
     let timer: NodeJS.Timeout | undefined;
-    // Timers fire up to a millisecond early and reach only 2^31 ms, so each one checks what is left.
-    const rest = (leftMs: number): void => {
-      timer = setTimeout(check, Math.min(Math.max(Math.ceil(leftMs), 0), LONGEST_TIMER_MS));
+    const setTimer = (leftMs: number): void => {
+      const timerMs = Math.min(Math.max(Math.ceil(leftMs), 0), LONGEST_TIMER_MS);
+      timer = setTimeout(() => {
+        // Timers fire up to a millisecond early and reach only 2^31 ms.
+        const stillLeftMs = wakeAt - performance.now();
+        if (stillLeftMs <= 0) wake();
+        else setTimer(stillLeftMs);
+      }, timerMs);
       if (!keepsProcess) timer.unref();
     };
-    const check = (): void => {
-      const leftMs = wakeAt - performance.now();
-      if (leftMs <= 0) wake();
-      else rest(leftMs);
-    };
-    rest(ms);
+    setTimer(ms);
     return () => clearTimeout(timer);
   };
   return {
@@ -106,6 +106,34 @@ function abortable(signal: AbortSignal | undefined, begin: (wake: () => void) =>
     });
     signal?.addEventListener("abort", abort, { once: true });
   });
+}
+
+/** The clock of a store: the one it was made with, else the one given to `open`. */
+export class StoreClock implements Clock {
+  readonly #isGiven: boolean;
+  #clock: Clock;
+
+  constructor(given: Clock | undefined) {
+    this.#isGiven = given !== undefined;
+    this.#clock = given ?? systemClock;
+  }
+
+  /** Two clocks in one scheduler would never agree on what is due. */
+  adopt(clock: Clock | undefined): void {
+    if (!this.#isGiven && clock !== undefined) this.#clock = clock;
+  }
+
+  now(): Date {
+    return this.#clock.now();
+  }
+
+  monotonic(): number {
+    return this.#clock.monotonic();
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return this.#clock.sleep(ms, signal);
+  }
 }
 
 /** A `Date`, an ISO time, or milliseconds since 1970. */
@@ -214,8 +242,11 @@ export class FakeClock implements Clock {
 
   #nextSleeper(): Sleeper | undefined {
     let first: Sleeper | undefined;
-    for (const sleeper of this.#sleepers)
+    for (const sleeper of this.#sleepers) {
+      // None can be earlier than now: of thousands that sleep until the same time, only the first is looked at.
+      if (sleeper.wakeAt <= this.#monotonicMs) return sleeper;
       if (first === undefined || sleeper.wakeAt < first.wakeAt) first = sleeper;
+    }
     return first;
   }
 

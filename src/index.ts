@@ -71,7 +71,7 @@ export {
 export type { CronExpression, CronFieldName } from "./scheduler/timing/cron-expression.js";
 export { type Plan, type PlanInput, planNextRun } from "./scheduler/planning/governor.js";
 export { judgeSlot, type SlotInput, type SlotVerdict } from "./scheduler/planning/late-slot.js";
-export { type JobOutcome, recordOutcome } from "./state/job-outcome.js";
+export { type JobOutcome, recordOutcome } from "./state/claim-rules.js";
 export {
   checkSchedule,
   type ScheduleCheckResult,
@@ -81,7 +81,7 @@ export {
 
 // ## Jobs without a scheduler
 export { runSchedule, type RunScheduleOptions } from "./scheduler/jobs/run-schedule.js";
-export { buildSchedulePrompt } from "./scheduler/jobs/prompt.js";
+export { buildSchedulePrompt } from "./scheduler/jobs/execute-job.js";
 export type { ExecutorResult } from "./scheduler/agent.js";
 export type { JobExecution } from "./scheduler/jobs/execute-job.js";
 export type { ItemHolder, NextItem, WorkSources } from "./scheduler/jobs/work-item-run.js";

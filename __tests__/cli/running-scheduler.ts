@@ -27,13 +27,18 @@ export async function startScheduler(
 ): Promise<RunningScheduler> {
   const { clock } = scene;
   const logger = { info: () => {}, warn: () => {}, error: () => {} };
-  const scheduler = new Scheduler({ store: scene.store(), clock, logger });
+  const store = scene.store();
+  const scheduler = new Scheduler({ store, clock, logger });
   const [started, ended]: JobRecord[][] = [[], []];
   scheduler.on("job:started", ({ job }) => void started?.push(job));
   scheduler.on("job:finished", ({ job }) => void ended?.push(job));
   const hook = { type: "webhook" } as const;
   await scheduler.start([{ name: "inbox", schedules: { hook }, run }]);
-  onTestFinished(() => scheduler.stop({ waitForJobs: false }));
+  onTestFinished(async () => {
+    await scheduler.stop({ waitForJobs: false });
+    // A job that still sleeps on the clock keeps the scheduler from closing it.
+    await store.close();
+  });
   const call = async (...args: string[]): Promise<ExitCode> => {
     const race = { isOver: false };
     const calling = scene.run(...args).finally(() => {
@@ -49,8 +54,8 @@ export async function startScheduler(
   };
   const start = async (): Promise<string> => {
     const { jobId = "" } = await scheduler.trigger("inbox");
-    await using store = scene.store();
-    await vi.waitFor(async () => expect(await store.jobs.get(jobId)).toBeDefined());
+    await using guest = scene.store();
+    await vi.waitFor(async () => expect(await guest.jobs.get(jobId)).toBeDefined());
     return jobId;
   };
   return { start, scheduler, started: started ?? [], ended: ended ?? [], call };

@@ -86,7 +86,7 @@ export function describeStateStore(kind: string, make: MakeStore): void {
   describe(`the lease of a ${kind}`, () => {
     it.each([0, 99, -1, Number.NaN, Infinity])("cannot be %d ms", (leaseMs) => {
       expect(() => make({ leaseMs })).toThrow(
-        `Invalid leaseMs ${leaseMs}: expected a number of milliseconds from 100.`,
+        `Invalid leaseMs ${leaseMs}: expected milliseconds from 100, or text such as "30s" or "5m".`,
       );
     });
   });

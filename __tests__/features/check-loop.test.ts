@@ -4,14 +4,14 @@ import { checkSchedule, type ScheduleQuestion } from "../../src/index.js";
 import { agent, cron, every, gatedScene } from "../scheduler/scene.js";
 
 describe("the check loop", () => {
-  it("looks every second: 10 s of idling are 10 looks", async () => {
+  it("runs a pass every second: 10 passes in 10 idle seconds", async () => {
     const { scheduler, clock } = gatedScene();
     await scheduler.start([agent("a", { work: cron("0 12 * * *") })]);
     await clock.advance(9_999);
     expect(scheduler.getState().checkCount).toBe(10);
   });
 
-  it("survives errors: one agent's throwing job and a failing look leave the other on time", async () => {
+  it("survives errors: a throwing job and a failing pass leave the other agent on time", async () => {
     const { scheduler, clock, store, starts } = gatedScene();
     const run = (): never => {
       throw new Error("always");
@@ -93,7 +93,7 @@ describe("the check loop", () => {
     ]);
   });
 
-  it("tells the log and the listeners of skips, with agent, schedule and reason", async () => {
+  it("reports skips to the log and the listeners, with agent, schedule and reason", async () => {
     const { scheduler, clock, lines } = gatedScene();
     const told: unknown[] = [];
     scheduler.on("schedule:skipped", ({ agent: name, schedule, reason }) =>
@@ -106,7 +106,7 @@ describe("the check loop", () => {
     expect(lines).toContain("debug: Skipping a/second at 2026-03-01T00:00:00.000Z: at_capacity");
   });
 
-  it("takes new agents at its next look: a removed one ends its job and starts none", async () => {
+  it("applies new agents at its next pass: a removed agent ends its job and starts none", async () => {
     const { scheduler, clock, store, starts } = gatedScene();
     await scheduler.start([agent("a", { work: every("5s") }, { run: () => clock.sleep("10s") })]);
     await clock.advance("5s");
@@ -116,7 +116,7 @@ describe("the check loop", () => {
     expect(await store.jobs.list({ agent: "a" })).toMatchObject([{ status: "completed" }]);
   });
 
-  it("honours what changed between two looks: pause, hint, edit", async () => {
+  it("applies changes between two passes: pause, hint, edit", async () => {
     const { scheduler, clock, store, starts } = gatedScene();
     await scheduler.start([
       agent("paused", { work: every("10s") }),

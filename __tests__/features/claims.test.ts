@@ -21,7 +21,7 @@ async function storeWithDue(count: number): Promise<{ store: MemoryStore; clock:
 const agents = (claims: readonly Claim[]): string[] => claims.map(({ agent }) => agent);
 
 describe("claiming", () => {
-  it("takes due schedules in batches, oldest first: 25 are 10, 10 and 5", async () => {
+  it("returns due schedules in batches, oldest first: 25 are 10, 10 and 5", async () => {
     const { store } = await storeWithDue(25);
     const batches = [await store.claimDue(10), await store.claimDue(10), await store.claimDue(10)];
     expect(batches.map(({ claims }) => claims.length)).toEqual([10, 10, 5]);
@@ -29,7 +29,7 @@ describe("claiming", () => {
     expect(claimed).toEqual(Array.from({ length: 25 }, (_, i) => `a${i}`));
   });
 
-  it("gives 100 due schedules to two workers without giving one twice", async () => {
+  it("gives 100 due schedules to two workers, each to one of them", async () => {
     const { store } = await storeWithDue(100);
     const rounds = Array.from({ length: 10 }, () => [store.claimDue(10), store.claimDue(10)]).flat();
     const claimed = (await Promise.all(rounds)).flatMap(({ claims }) => agents(claims));
@@ -37,7 +37,7 @@ describe("claiming", () => {
     expect(new Set(claimed).size).toBe(100);
   });
 
-  it("again is possible when the holder's 30 s are over, and not before", async () => {
+  it("again is possible when the lease of 30 s has ended, and not before", async () => {
     const { store, clock } = await storeWithDue(1);
     await store.claimDue(1);
     await clock.advance("29s");
@@ -46,7 +46,7 @@ describe("claiming", () => {
     expect((await store.claimDue(1)).claims).toHaveLength(1);
   });
 
-  it("again makes the first holder's result too late", async () => {
+  it("again makes the result of the first holder superseded", async () => {
     const { store, clock } = await storeWithDue(1);
     const [first] = (await store.claimDue(1)).claims as [Claim];
     await clock.advance("30s");
@@ -56,7 +56,7 @@ describe("claiming", () => {
     expect(await store.read(first)).toMatchObject({ last_error: null });
   });
 
-  it("closes the record of a job that nobody looks after any more, and leaves the others open", async () => {
+  it("closes the record of a job whose lease ended, and leaves all other records open", async () => {
     const { store, clock } = await storeWithDue(2);
     const [stale, fresh] = (await store.claimDue(2)).claims as [Claim, Claim];
     for (const { jobId, ...key } of [stale, fresh])

@@ -4,7 +4,7 @@ import { FakeClock } from "../../src/index.js";
 import { agent, cron, every, once, scene, START } from "../scheduler/scene.js";
 
 describe("disable", () => {
-  it("is kept over a restart, and nothing runs until enable", async () => {
+  it("survives a restart, and nothing runs until enable", async () => {
     const agents = [agent("a", { x: every("5m") })];
     const before = scene();
     await before.scheduler.start(agents);
@@ -25,7 +25,7 @@ describe("disable", () => {
 describe("trigger", () => {
   const later = once("2026-03-08T00:00:00Z");
 
-  it("starts the named schedule or the first, and answers with the job's id", async () => {
+  it("starts the named schedule or the first, and returns the job's id", async () => {
     const { scheduler, clock, jobs } = scene();
     await scheduler.start([agent("a", { first: later, second: later }, { capacity: 2 })]);
     const results = [await scheduler.trigger("a"), await scheduler.trigger("a", "second")];
@@ -34,7 +34,7 @@ describe("trigger", () => {
     expect(results).toEqual(jobs.map(({ id }) => ({ success: true, jobId: id })));
   });
 
-  it("of an unknown agent or schedule answers an error", async () => {
+  it("of an unknown agent or schedule returns an error", async () => {
     const { scheduler } = scene();
     await scheduler.start([agent("a", { x: later })]);
     expect(await scheduler.trigger("b")).toMatchObject({
@@ -71,7 +71,7 @@ describe("a pause", () => {
     expect(runs).toEqual(["01:00 a/c", "01:00 a/i"]);
   });
 
-  it("does not keep trigger from running one job, and goes on after it", async () => {
+  it("does not keep trigger from running one job, and lasts after it", async () => {
     const { scheduler, clock, runs, status } = scene();
     await scheduler.start([agent("a", { x: every("5m") })]);
     await scheduler.pause("a", "x");
@@ -81,7 +81,7 @@ describe("a pause", () => {
     expect(await status("a", "x")).toMatchObject({ waiting: "paused" });
   });
 
-  it("that is resumed after ten missed runs makes up for at most one, then all is as before", async () => {
+  it("that is resumed after ten missed runs runs at most one of them, then as before", async () => {
     const { scheduler, clock, runs } = scene();
     await scheduler.start([agent("a", { x: every("5m") })]);
     await clock.advance("1s");

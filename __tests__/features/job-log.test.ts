@@ -6,7 +6,7 @@ import { FileJobLog } from "../../src/state/file/jobs/file-job-log.js";
 import { temporaryDirectory } from "../state/temporary-directory.js";
 
 describe("the record of a job", () => {
-  it("says running with its attempt from the start, then how it ended: status, duration, code, body, error, source", async () => {
+  it("has status running and its attempt from the start, then how it ended: status, duration, code, body, error, source", async () => {
     using temporary = temporaryDirectory();
     const clock = new FakeClock("2026-03-01T09:00:00Z");
     await using log = new FileJobLog({ directory: join(temporary.path, "jobs"), clock });
@@ -47,7 +47,7 @@ describe("the record of a job", () => {
 });
 
 describe("the history of jobs", () => {
-  it("lists past jobs newest first: of 30, the latest 10, and only those that are asked for", async () => {
+  it("lists past jobs newest first: of 30, the latest 10, and only jobs that match the filter", async () => {
     using temporary = temporaryDirectory();
     const clock = new FakeClock("2026-03-01T09:00:00Z");
     await using log = new FileJobLog({ directory: join(temporary.path, "jobs"), clock });

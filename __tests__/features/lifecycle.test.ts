@@ -15,7 +15,7 @@ import { watch } from "../watched-promise.js";
 import { thrownBy } from "../thrown-by.js";
 
 describe("a scheduler", () => {
-  it("never starts webhook and chat schedules by itself, but does when it is asked", async () => {
+  it("never starts webhook and chat schedules by itself, but does on request", async () => {
     const { scheduler, clock, starts } = gatedScene();
     const skips: unknown[] = [];
     scheduler.on("schedule:skipped", ({ schedule, reason }) => skips.push([schedule, reason]));
@@ -34,7 +34,7 @@ describe("a scheduler", () => {
     expect(starts).toEqual(["a 01:00"]);
   });
 
-  it("refuses a wrong schedule when it is given, and never at its time", async () => {
+  it("refuses an invalid schedule when it is defined, not when it is due", async () => {
     const { scheduler, clock, starts, troubles } = gatedScene();
     await scheduler.start([agent("a", { work: cron("banana") })]);
     expect(troubles).toEqual([expect.stringContaining("banana")]);
@@ -50,7 +50,7 @@ describe("a scheduler", () => {
     expect([scheduler.getState().checkCount, clock.sleeping]).toEqual([10, 1]);
   });
 
-  it("tells its status and its counts", async () => {
+  it("reports its status and its counts", async () => {
     const { scheduler, clock } = gatedScene();
     expect(scheduler.getState()).toMatchObject({ status: "stopped", startedAt: undefined, checkCount: 0 });
     await scheduler.start([agent("a", HOURLY, { run: () => clock.sleep("5s") })]);
@@ -72,7 +72,7 @@ describe("a scheduler", () => {
     expect(scheduler.getStatus()).toBe("stopped");
   });
 
-  it("stops gracefully: it starts nothing more, and waits for a job of 2 s", async () => {
+  it("stops gracefully: it starts nothing, and waits for a job of 2 s", async () => {
     const { scheduler, clock, starts, store } = gatedScene();
     await scheduler.start([
       agent("a", HOURLY, { run: () => clock.sleep("2s") }),
@@ -98,7 +98,7 @@ describe("a scheduler", () => {
     expect(stop.error).toMatchObject({ timedOut: true, runningJobCount: 1 });
   });
 
-  it("fails with errors that can be told apart", () => {
+  it("fails with errors of different classes", () => {
     const cause = new Error("no luck");
     const trigger = new ScheduleTriggerError("It failed", { agent: "a", schedule: "work", cause });
     const shutdown = new SchedulerShutdownError("Too late", { timedOut: true, runningJobCount: 2 });
@@ -109,7 +109,7 @@ describe("a scheduler", () => {
     for (const error of [trigger, shutdown, interval]) expect(error).toBeInstanceOf(SchedulerError);
   });
 
-  it("goes by the clock and the log it is given", async () => {
+  it("uses the clock and the logger that it is given", async () => {
     const clock = new FakeClock("2030-06-01T00:00:00Z");
     const { logger, lines } = keepingLogger();
     await using scheduler = new Scheduler({ clock, logger, store: new MemoryStore() });

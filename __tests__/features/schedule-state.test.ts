@@ -51,11 +51,11 @@ describe("a schedule's state", () => {
     expect(await shape()).toEqual(["idle", START, "2026-03-01T11:01:00.000Z", "no answer"]);
   });
 
-  it("is idle for a schedule that nobody has heard of", async () => {
+  it("is idle for an unknown schedule", async () => {
     expect(await getScheduleState(stateDirectory(), "nobody", "never")).toMatchObject({ status: "idle" });
   });
 
-  it("changes only where it is told to, and 50 changes at once all count", async () => {
+  it("changes only the keys of a patch, and keeps all of 50 changes at once", async () => {
     const stateDir = stateDirectory();
     await updateScheduleState(stateDir, "reader", "s7", { last_error: "stays" });
     const all = Array.from({ length: 50 }, (_, i) => i);
@@ -65,7 +65,7 @@ describe("a schedule's state", () => {
     expect(states["s7"]).toMatchObject({ last_error: "stays" });
   });
 
-  it("starts anew from a file of garbage, with a warning", async () => {
+  it("starts from scratch with a file of garbage, with a warning", async () => {
     const stateDir = stateDirectory();
     writeFileSync(join(stateDir, "state.yaml"), "%%% not: [a state");
     const { logger, warnings } = listening();

@@ -162,7 +162,7 @@ describe("isScheduleDue", () => {
     ["09:59:59.999", true],
     ["10:00:00", true],
     ["10:00:00.001", false],
-  ])("answers for %s at 10:00: %s", (nextRunAt, due) => {
+  ])("returns for %s at 10:00: %s", (nextRunAt, due) => {
     expect(isScheduleDue(at(nextRunAt), at("10:00:00"))).toBe(due);
   });
 });

@@ -57,7 +57,7 @@ async function working(run: (prompt: string) => unknown, more: SchedulerOptions 
 }
 
 describe("a schedule with a work source", () => {
-  it("asks for one item before each job, and is given each once", async () => {
+  it("takes one item before each job, and each item once", async () => {
     const { clock, work, prompts } = await working(() => "done");
     const items = ["One", "Two"].map((title) => work.add({ title }));
     await clock.advance("20m");
@@ -65,7 +65,7 @@ describe("a schedule with a work source", () => {
     expect(items.map(({ id }) => work.standingOf(id))).toEqual(["done", "done"]);
   });
 
-  it("runs nothing without work, says no_work, and moves its next run by the interval", async () => {
+  it("runs nothing without work, reports no_work, and moves its next run by the interval", async () => {
     const { clock, store, prompts, skips } = await working(() => "done");
     await clock.advance("1s");
     expect(prompts).toEqual([]);
@@ -74,7 +74,7 @@ describe("a schedule with a work source", () => {
     expect(next_run_at).toBe("2026-03-01T00:05:00.000Z");
   });
 
-  it("builds its prompt of its own and of the item's title, description and URL", async () => {
+  it("builds its prompt from the schedule's prompt and the item's title, description and URL", async () => {
     const { clock, work, prompts } = await working(() => "done");
     const { id } = work.add({
       title: "Fix it",
@@ -96,7 +96,7 @@ describe("a schedule with a work source", () => {
     expect(work.standingOf(id)).toBe("failed");
   });
 
-  it("tells whoever runs the job what triggered it, and which schedule", async () => {
+  it("passes the trigger and the schedule to the executor of the job", async () => {
     const seen: unknown[] = [];
     const { clock, work } = await working(() => {}, {
       jobExecutor: {
@@ -157,12 +157,12 @@ describe("a job that is dispatched by HTTP", () => {
     expect(record).toMatchObject({ status: "completed", exit_code: 200, response_body: { ok: true } });
   });
 
-  it.each([404, 500])("has failed when the answer is %i", async (status) => {
+  it.each([404, 500])("has failed when the response has status %i", async (status) => {
     const { record } = await dispatched({ status });
     expect(record).toMatchObject({ status: "failed", exit_code: status });
   });
 
-  it("has failed when nobody listens", async () => {
+  it("has failed when no server listens", async () => {
     const { record } = await dispatched(
       { status: 200 },
       { runtime: { type: "http", url: "http://127.0.0.1:1/hook" } },

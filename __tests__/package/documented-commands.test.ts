@@ -46,6 +46,7 @@ async function commandOf(words: readonly string[]): Promise<string | undefined> 
 async function works([program, ...words]: readonly string[]): Promise<boolean> {
   const [first = "", second = ""] = words;
   if (program === "npx") return works(words);
+  if (program === "vitest") return existsSync(join(root, second));
   if (program === "rota") return (await commandOf(words)) !== undefined;
   if (program === "npm" && first === "run") return second in scripts;
   if (program === "npm") return ["ci", "install", "pack", "start", "test"].includes(first);

@@ -54,10 +54,12 @@ describe("the public surface", () => {
       "WorkSourceManager",
       "WorkSourceRegistry",
       "askScheduler",
+      "completeClaim",
       "getAgentScheduleStates",
       "getScheduleState",
       "readFleetState",
       "registerWorkSource",
+      "releaseClaim",
       "seededRandom",
       "systemClock",
       "systemRandom",
@@ -80,6 +82,8 @@ describe("the sections of the API reference", () => {
     expect(sections[0]?.names.length).toBeLessThanOrEqual(30);
     expect(new Set(names).size).toBe(names.length);
     expect(Object.keys(rota).filter((name) => !names.includes(name))).toEqual([]);
+    // A type that has a different name in its own file.
+    expect(sections[0]?.names).toContain("Job");
     expect(text.split("// ##")[0]).not.toContain("export");
   });
 });

@@ -38,7 +38,7 @@ const eager = (name: string, count: number, capacity?: number): Agent =>
   });
 
 describe("an agent's capacity", () => {
-  it("holds within one pass: of five due schedules three start, the others as places become free", async () => {
+  it("holds within one pass: of five due schedules three start, and the rest as capacity becomes free", async () => {
     const { scheduler, clock, runs, events, most } = crowd();
     await scheduler.start([eager("a", 5, 3)]);
     await clock.advance("1m");
@@ -52,7 +52,7 @@ describe("an agent's capacity", () => {
     expect(most.get("a")).toBe(3);
   });
 
-  it("is 1 where an agent names none", async () => {
+  it("is 1 by default", async () => {
     const { scheduler, clock, most, runs } = crowd();
     const { instances: _, ...plain } = eager("a", 3);
     await scheduler.start([plain]);
@@ -61,14 +61,14 @@ describe("an agent's capacity", () => {
     expect(most.get("a")).toBe(1);
   });
 
-  it("is each agent's own", async () => {
+  it("is counted for each agent separately", async () => {
     const { scheduler, clock, runs } = crowd();
     await scheduler.start([eager("a", 2), eager("b", 2)]);
     await clock.advance("1m");
     expect(runs).toEqual(["00:00 a/s0", "00:00 b/s0"]);
   });
 
-  it("holds for trigger, which is told so", async () => {
+  it("holds for trigger, which returns at_capacity", async () => {
     const { scheduler, clock } = crowd();
     await scheduler.start([eager("a", 3, 2)]);
     await clock.advance("1m");
@@ -92,7 +92,7 @@ describe("an agent's capacity", () => {
     expect(most.get("a")).toBe(2);
   });
 
-  it("lowered under running jobs lets them go on, and starts nothing before there is room again", async () => {
+  it("lowered while jobs run lets them continue, and starts nothing before there is capacity again", async () => {
     const { scheduler, clock, runs } = crowd({
       work: ({ scheduleName }) => clock.sleep(`${10 * (1 + Number(scheduleName.slice(1)))}m`),
     });
@@ -141,7 +141,7 @@ describe("the herd's maxConcurrent", () => {
     expect(most.get("all")).toBe(2);
   });
 
-  it("holds for trigger, which is told so", async () => {
+  it("holds for trigger, which returns at_capacity", async () => {
     const { scheduler, clock } = crowd({ maxConcurrent: 1 });
     await scheduler.start([eager("a", 1), agent("b", { x: once("2026-03-09T00:00:00Z") })]);
     await clock.advance("1m");

@@ -68,7 +68,7 @@ describe.each(JUMPS)("a clock that jumps %s", (_, jumpMs) => {
     expect(startMs).toEqual([0, 6 * 60_000, 12 * 60_000]);
   });
 
-  it("makes a cron schedule of every five minutes run on its grid, at most one slot of which is late", async () => {
+  it("makes a cron schedule of every five minutes run on its grid, with at most one late slot", async () => {
     const { clock, jobs, startMs } = await started(cron("*/5 * * * *"));
     await clock.advance("7m");
     clock.jump(jumpMs);
@@ -91,7 +91,7 @@ describe.each(JUMPS)("a clock that jumps %s", (_, jumpMs) => {
     expect(jobs.length + (missed_count ?? 0)).toBe(jumpMs <= -HOUR ? 0 : 1);
   });
 
-  it("runs no `once` again that has run", async () => {
+  it("does not repeat a `once` that has run", async () => {
     const { clock, jobs } = await started(once("2026-03-01T00:05:00Z"));
     await clock.advance("7m");
     clock.jump(jumpMs);
@@ -101,7 +101,7 @@ describe.each(JUMPS)("a clock that jumps %s", (_, jumpMs) => {
 });
 
 describe("a clock that is set back", () => {
-  it("by less than an hour repeats no slot of an hourly cron schedule, also not after a restart", async () => {
+  it("by less than an hour repeats no slot of an hourly cron schedule, not even after a restart", async () => {
     const stage = await started(cron("0 * * * *"));
     await stage.clock.advance("65m");
     stage.clock.jump("-10m");
@@ -124,7 +124,7 @@ describe("a clock that is set back", () => {
     expect(slotsOf(jobs)).toEqual(["2026-03-01T00:01:00.000Z"]);
   });
 
-  it("by more than a period was wrong before, and cron times are taken from the new time at once", async () => {
+  it("by more than a period plans cron schedules from the new time at once", async () => {
     const { clock, plan } = await started(cron("0 * * * *"));
     await clock.advance("65m");
     clock.jump("-25h");
@@ -141,7 +141,7 @@ describe("a clock that is set back", () => {
     expect(await plan("a", "x")).toBe("2026-03-02 00:30 baseline-cron");
   });
 
-  it("leaves a slot that waits for capacity one that will run", async () => {
+  it("still runs a slot that waits for capacity", async () => {
     const stage: Scene = scene({
       work: ({ scheduleName }) => (scheduleName === "long" ? stage.clock.sleep("10m") : undefined),
     });
@@ -169,7 +169,7 @@ describe("a clock that is set back", () => {
     expect(stage.runs).toHaveLength(2);
   });
 
-  it("is told, one time", async () => {
+  it("is logged once", async () => {
     const { clock, warnings } = await started(every("5m"));
     await clock.advance("1m");
     clock.jump("-1h");
@@ -179,7 +179,7 @@ describe("a clock that is set back", () => {
 });
 
 describe.each([3, 30, 120])("a process that stands still for %i s", (seconds) => {
-  it("runs every schedule at most one time late, no slot twice, and all go on in time", async () => {
+  it("runs every schedule at most one time late, no slot twice, and then in time", async () => {
     const stage = scene();
     const schedules = { i: every("10s"), c: cron("*/10 * * * * *"), o: once("2026-03-01T00:00:31Z") };
     await stage.scheduler.start([agent("a", schedules, { capacity: 3 })]);

@@ -42,7 +42,7 @@ const EVENTS: readonly SchedulerEvent[] = [
 ];
 
 describe("events", () => {
-  it("tell a run from its plan to its end, in order", async () => {
+  it("report a run from its plan to its end, in order", async () => {
     const { scheduler, clock } = gatedScene();
     const told: string[] = [];
     for (const event of EVENTS) scheduler.on(event, () => told.push(`${clock.time()} ${event}`));
@@ -59,7 +59,7 @@ describe("events", () => {
     ]);
   });
 
-  it("carry the job's record, as it begins and as it ends", async () => {
+  it("have the job's record, at its start and at its end", async () => {
     const { scheduler, clock } = gatedScene();
     const jobs: JobRecord[] = [];
     scheduler.on("job:started", ({ job }) => jobs.push(job));
@@ -77,7 +77,7 @@ describe("events", () => {
     expect(jobs[0]?.id).toBe(jobs[1]?.id);
   });
 
-  it("tell how many jobs a stop has left running", async () => {
+  it("report how many jobs a stop has left running", async () => {
     const { scheduler, clock } = gatedScene();
     const counts: number[] = [];
     scheduler.on("scheduler:stopped", ({ runningJobCount }) => counts.push(runningJobCount));
@@ -87,7 +87,7 @@ describe("events", () => {
     expect(counts).toEqual([1]);
   });
 
-  it("are no longer told to a listener that was taken off", async () => {
+  it("are not sent to a listener after off()", async () => {
     const { scheduler } = gatedScene();
     let count = 0;
     const listener = (): void => {
@@ -98,7 +98,7 @@ describe("events", () => {
     expect(count).toBe(0);
   });
 
-  it("are told to all listeners although one throws", async () => {
+  it("reach all listeners although one throws", async () => {
     const { scheduler, lines } = gatedScene();
     const told: string[] = [];
     scheduler.on("scheduler:started", () => {
@@ -110,7 +110,7 @@ describe("events", () => {
     expect(lines).toContain("error: A listener to scheduler:started failed: deaf");
   });
 
-  it("name agent and schedule of an error that concerns one", async () => {
+  it("name the agent and schedule that an error is about", async () => {
     const { scheduler } = gatedScene();
     const told: unknown[] = [];
     scheduler.on("scheduler:error", (details) => told.push(details));
@@ -181,7 +181,7 @@ describe("onTick", () => {
     expect(ticks.slice(2, 3)).toEqual(["running 3 1 02.000"]);
   });
 
-  it("that fails is told each time, as an error", async () => {
+  it("that fails is reported as an error each time", async () => {
     const { scheduler, troubles } = gatedScene({ onTick: fail });
     await scheduler.start([]);
     await scheduler.stop();
@@ -246,7 +246,7 @@ class CountingLogger implements Logger {
 }
 
 describe("a logger", () => {
-  it("that is an instance of a class keeps its this, and needs no debug", async () => {
+  it("that is an instance of a class is called with its `this`, and needs no debug", async () => {
     const logger = new CountingLogger();
     const { scheduler, settle } = gatedScene({ logger });
     await scheduler.start([agent("a"), agent("bad", { work: every("never") })]);
@@ -255,7 +255,7 @@ describe("a logger", () => {
     expect(logger.count).toBe(3);
   });
 
-  it("hears of starts, plans and skips with names and reasons", async () => {
+  it("receives starts, plans and skips with names and reasons", async () => {
     const { scheduler, clock, lines } = gatedScene();
     const schedules = { one: { type: "interval", interval: "1h" }, hook: { type: "webhook" } } as const;
     await scheduler.start([agent("a", schedules)]);
@@ -273,7 +273,7 @@ describe("a logger", () => {
 });
 
 describe("types", () => {
-  it("take agents that are written as constants, with keys of their own", async () => {
+  it("accept agents that are written as constants, with additional keys", async () => {
     const agents = [
       {
         name: "reader",

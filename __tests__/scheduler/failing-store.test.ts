@@ -25,7 +25,7 @@ function onFlakyStore(options: SceneOptions = {}): Flaky {
 }
 
 describe("a store that cannot claim for a while", () => {
-  it("delays what is due and no more; it is told once, and once again when it happens again", async () => {
+  it("delays only what is due, and is reported once for each time that it fails", async () => {
     const { scheduler, clock, runs, errors, broken } = onFlakyStore();
     await scheduler.start([agent("a", { x: every("5m") })]);
     await clock.advance("1m");
@@ -64,7 +64,7 @@ describe("a store that cannot claim for a while", () => {
 
 describe("a store that cannot record the end of a job for a while", () => {
   it.each(["finishJobs", "closeRecords"] as const)(
-    "has it counted as unrecorded until it can: %s",
+    "counts the job as unrecorded until it can: %s",
     async (call) => {
       const clock = new FakeClock(START);
       const { scheduler, broken } = onFlakyStore({ clock, work: () => clock.sleep("1s") });
@@ -82,7 +82,7 @@ describe("a store that cannot record the end of a job for a while", () => {
   );
 
   it.each(["finishJobs", "closeRecords"] as const)(
-    "has it counted when it was given up after a stop: %s",
+    "counts the job as unrecorded after it was given up at a stop: %s",
     async (call) => {
       const clock = new FakeClock(START);
       const { scheduler, broken } = onFlakyStore({ clock, work: () => clock.sleep("1s") });
@@ -96,7 +96,7 @@ describe("a store that cannot record the end of a job for a while", () => {
     },
   );
 
-  it("is asked until it can: the outcome is the one of then, told once, and the schedule goes on", async () => {
+  it("is called until it can: the outcome stays, the failure is reported once, and the schedule continues", async () => {
     const { scheduler, clock, runs, errors, broken, state, plan, ended } = onFlakyStore({
       work: () => Promise.reject(new Error("boom")),
     });
@@ -120,7 +120,7 @@ describe("a store that cannot record the end of a job for a while", () => {
     expect(runs).toEqual(["00:00 a/x", "00:10 a/x"]);
   });
 
-  it("keeps its agent's place meanwhile, and no other agent waits", async () => {
+  it("keeps the capacity of its agent in use meanwhile, and no other agent waits", async () => {
     const { scheduler, clock, runs, broken } = onFlakyStore();
     await scheduler.start([
       agent("a", { x: every("1d"), y: every("1d") }),
@@ -134,7 +134,7 @@ describe("a store that cannot record the end of a job for a while", () => {
     expect(runs).toContain("00:01:01 a/y");
   });
 
-  it("still drops a missed slot when it can", async () => {
+  it("drops a missed slot as soon as it can", async () => {
     const { scheduler, clock, broken, errors, state } = onFlakyStore();
     broken.add("finishJobs");
     await scheduler.start([agent("a", { x: once("2026-02-01T00:00:00Z") })]);
@@ -148,7 +148,7 @@ describe("a store that cannot record the end of a job for a while", () => {
 
 describe("a job log that cannot be written for a while", () => {
   it.each(["startJobs", "closeRecords"] as const)(
-    "stops no job and no schedule, and has everything in the end: %s",
+    "stops no job and no schedule, and records everything in the end: %s",
     async (call) => {
       const { scheduler, clock, runs, errors, warnings, broken, store, ended } = onFlakyStore({
         maxConcurrent: 1,
@@ -173,7 +173,7 @@ describe("a job log that cannot be written for a while", () => {
     },
   );
 
-  it("is told once of each job", async () => {
+  it("is reported once for each job", async () => {
     const { scheduler, clock, errors, broken } = onFlakyStore();
     await scheduler.start([agent("a", { x: every("1h") })]);
     broken.add("closeRecords");
@@ -183,7 +183,7 @@ describe("a job log that cannot be written for a while", () => {
 });
 
 describe("a store that cannot keep plans for a while", () => {
-  it("at the start delays the schedules, which are told of once each, and no start", async () => {
+  it("at the start delays its schedules and not the start, and is reported once for each schedule", async () => {
     const { scheduler, clock, runs, errors, broken } = onFlakyStore();
     broken.add("update").add("updateAll");
     await scheduler.start([agent("a", { x: every("5m"), y: cron("* * * * *") }, { capacity: 2 })]);
@@ -197,7 +197,7 @@ describe("a store that cannot keep plans for a while", () => {
     expect(runs).toEqual(["00:00:31 a/x", "00:01 a/y"]);
   });
 
-  it("under new agents plans them when it can", async () => {
+  it("while agents are set plans them as soon as it can", async () => {
     const { scheduler, clock, runs, broken, plan } = onFlakyStore();
     await scheduler.start([agent("a", { x: every("5m") })]);
     await clock.advance("1s");
@@ -210,7 +210,7 @@ describe("a store that cannot keep plans for a while", () => {
     expect(runs).toEqual(["00:00 a/x", "00:00:12 b/x"]);
   });
 
-  it("cannot unplan what was removed, and does when it can; coming back meanwhile wins", async () => {
+  it("removes the plan of a removed schedule as soon as it can, unless the schedule has come back", async () => {
     const { scheduler, clock, broken, plan } = onFlakyStore();
     await scheduler.start([agent("a", { x: every("5m"), y: every("5m") }, { capacity: 2 })]);
     await clock.advance("1s");
@@ -225,7 +225,7 @@ describe("a store that cannot keep plans for a while", () => {
     expect(await plan("a", "y")).toBe("never none");
   });
 
-  it("tells who asked for a change, and the schedule goes on as before", async () => {
+  it("rejects a requested change, and the schedule continues as before", async () => {
     const { scheduler, clock, broken, runs } = onFlakyStore();
     await scheduler.start([agent("a", { x: every("5m") })]);
     await clock.advance("1s");
@@ -237,7 +237,7 @@ describe("a store that cannot keep plans for a while", () => {
     expect(runs).toEqual(["00:00 a/x", "00:05 a/x"]);
   });
 
-  it("cannot drop the slot of a busy agent, and does when it can", async () => {
+  it("drops the slot of a busy agent as soon as it can", async () => {
     const clock = new FakeClock(START);
     const { scheduler, broken, plan, errors } = onFlakyStore({
       clock,
@@ -265,7 +265,7 @@ describe("the plans of a start", () => {
     "planned b/z 00:06 baseline-cron",
   ];
 
-  it("are written in one go, and told when that is done", async () => {
+  it("are written in one call, and reported after it", async () => {
     const store = new GatedStore();
     const { scheduler, events } = scene({ store });
     const gated = store.hold("updateAll", "after");
@@ -278,7 +278,7 @@ describe("the plans of a start", () => {
     expect([store.count("updateAll"), store.count("update")]).toEqual([1, 0]);
   });
 
-  it("are written each by itself when that fails, and nobody is alarmed", async () => {
+  it("are written one by one when that fails, without an error", async () => {
     const store = new GatedStore();
     const { scheduler, events, errors } = scene({ store });
     store.fail("updateAll", new Error("too large"));
@@ -288,7 +288,7 @@ describe("the plans of a start", () => {
     expect(store.count("update")).toBe(3);
   });
 
-  it("harm no other when one of them cannot be written", async () => {
+  it("are written although one of them cannot be", async () => {
     class PickyStore extends MemoryStore {
       isPicky = true;
       override async update(...[key, change]: Parameters<StateStore["update"]>): Promise<ScheduleState> {
@@ -317,7 +317,7 @@ describe("the plans of a start", () => {
     expect(await plan("a", "y")).toBe("00:05 baseline-cron");
   });
 
-  it("take the place of what could not be written before", async () => {
+  it("replace plans that could not be written before", async () => {
     const { scheduler, clock, broken, plan } = onFlakyStore();
     await scheduler.start([agent("a", { x: every("5m") })]);
     await clock.advance("1s");
@@ -331,8 +331,8 @@ describe("the plans of a start", () => {
   });
 });
 
-describe("a store that answers late", () => {
-  it("delays no job that runs: its claim is kept alive", async () => {
+describe("a store that replies late", () => {
+  it("costs no running job its claim", async () => {
     const door = gate();
     class SlowStore extends MemoryStore {
       isSlow = false;
@@ -382,7 +382,7 @@ describe("a process that is stopped in the middle of a claim", () => {
 });
 
 describe("garbage in the state of one schedule", () => {
-  it("that is a time all the same harms neither those that are due with it nor itself", async () => {
+  it("that is a valid time affects neither the schedules that are due with it nor its own", async () => {
     const { scheduler, clock, store, runs, errors } = scene();
     const garbage = { next_run_at: "0500-01-01T00:00:00Z", next_run_source: "baseline-cron" as const };
     await store.update({ agent: "a", schedule: "old" }, garbage);
@@ -395,7 +395,7 @@ describe("garbage in the state of one schedule", () => {
     expect(errors).toEqual([]);
   });
 
-  it("harms no other: it is planned as if it never ran, they as they were", async () => {
+  it("affects no other schedule: its own is planned as if it never ran", async () => {
     const stateDir = stateDirectory();
     const planned =
       'status: idle, last_completed_at: "2026-03-01T00:00:00Z", next_run_at: "2026-03-01T00:30:00Z"';

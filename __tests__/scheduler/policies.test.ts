@@ -19,8 +19,8 @@ async function away(schedule: AgentSchedule, up: string, down: string): Promise<
   return after;
 }
 
-describe("an interval whose slots went by while nobody was there", () => {
-  it("runs one time at once, however many there were, and goes on from there", async () => {
+describe("an interval whose slots passed while no scheduler ran", () => {
+  it("runs one time at once, however many slots passed, and counts from there", async () => {
     const { runs, jobs, clock, plan } = await away(every("5m"), "1m", "2h");
     expect(runs).toEqual(["02:01 a/x"]);
     expect(jobs[0]).toMatchObject({ source: "catch-up", slot: "2026-03-01T00:05:00.000Z" });
@@ -29,7 +29,7 @@ describe("an interval whose slots went by while nobody was there", () => {
     expect(runs).toEqual(["02:01 a/x", "02:06 a/x"]);
   });
 
-  it("drops them with `missed: skip`, counts one and says so", async () => {
+  it("drops them with `missed: skip`, counts one and reports it", async () => {
     const { runs, events, warnings, state, plan } = await away(every("5m", { missed: "skip" }), "1m", "2h");
     expect(runs).toEqual([]);
     expect(await state("a", "x")).toMatchObject({
@@ -42,7 +42,7 @@ describe("an interval whose slots went by while nobody was there", () => {
   });
 });
 
-describe("a cron schedule whose slots went by while nobody was there", () => {
+describe("a cron schedule whose slots passed while no scheduler ran", () => {
   it("drops them by default, counts one and stays on its grid", async () => {
     const { runs, events, state, plan } = await away(cron(HOURLY), "1m", "3h");
     expect(runs).toEqual([]);
@@ -69,7 +69,7 @@ describe("a cron schedule whose slots went by while nobody was there", () => {
   });
 });
 
-describe("a `once` whose time went by while nobody was there", () => {
+describe("a `once` whose time passed while no scheduler ran", () => {
   it("is counted as missed one time, also over three restarts", async () => {
     const schedule = once("2026-03-01T01:00:00Z");
     let current = await away(schedule, "1m", "3h");
@@ -85,7 +85,7 @@ describe("a `once` whose time went by while nobody was there", () => {
     expect(await current.state("a", "x")).toMatchObject({ missed_count: 1, next_run_at: null });
   });
 
-  it("that was never seen before is missed all the same", async () => {
+  it("that is defined after its time is missed too", async () => {
     const { scheduler, clock, runs, state } = scene();
     await scheduler.start([agent("a", { x: once("2026-02-28T00:00:00Z") })]);
     await clock.advance("1h");
@@ -118,7 +118,7 @@ describe("grace", () => {
     expect((await state("a", "x")).missed_count ?? 0).toBe(missed);
   });
 
-  it("leaves a slot that is within it its own source", async () => {
+  it("does not change the source of a slot within it", async () => {
     const { jobs } = await away(cron(HOURLY, { grace: "10m" }), "1m", "65m");
     expect(jobs[0]).toMatchObject({ source: "baseline-cron", slot: "2026-03-01T01:00:00.000Z" });
   });
@@ -146,7 +146,7 @@ describe("a slot that comes due while its agent is busy", () => {
     expect(await state("a", "x")).not.toHaveProperty("missed_count");
   });
 
-  it("is told one time, not at every pass", async () => {
+  it("is reported once, not at every pass", async () => {
     const { clock, events } = await busy(once(at), "70m");
     await clock.advance("60m");
     expect(events.filter((event) => event.startsWith("skipped"))).toEqual(["skipped a/x at_capacity 00:10"]);
@@ -155,8 +155,8 @@ describe("a slot that comes due while its agent is busy", () => {
   it.each([
     ["a hint", (stage: Scene) => stage.scheduler.hint("a", "x", { interval: "1d" })],
     ["clearing hints", (stage: Scene) => stage.scheduler.clearHints("a", "x")],
-    ["a resume of what is not paused", (stage: Scene) => stage.scheduler.resume("a", "x")],
-    ["enabling what is not disabled", (stage: Scene) => stage.scheduler.enable("a", "x")],
+    ["a resume of a schedule that is not paused", (stage: Scene) => stage.scheduler.resume("a", "x")],
+    ["an enable of a schedule that is not disabled", (stage: Scene) => stage.scheduler.enable("a", "x")],
     [
       "new agents",
       async (stage: Scene) =>
@@ -191,7 +191,7 @@ describe("a slot that comes due while its agent is busy", () => {
     expect(await state("a", "x")).not.toHaveProperty("missed_count");
   });
 
-  it("is served oldest first", async () => {
+  it("runs in the order of the due times", async () => {
     const stage: Scene = scene({
       work: ({ scheduleName }) => (scheduleName === "long" ? stage.clock.sleep("1h") : undefined),
     });
@@ -209,7 +209,7 @@ describe("a slot that comes due while its agent is busy", () => {
 });
 
 describe("the end of a pause", () => {
-  it("that is a cron time is that slot", async () => {
+  it("that is a cron time runs that slot", async () => {
     const { scheduler, clock, runs, jobs } = scene();
     await scheduler.start([agent("a", { x: cron("0 9 * * *") })]);
     await scheduler.pause("a", "x", "2026-03-01T09:00:00Z");
@@ -285,7 +285,7 @@ describe("a failed job", () => {
     expect(after.runs).toEqual([]);
   });
 
-  it("leaves the schedules beside it alone", async () => {
+  it("does not affect other schedules of its agent", async () => {
     const { scheduler, clock, runs } = scene({
       work: ({ scheduleName }) => (scheduleName === "bad" ? Promise.reject(new Error("boom")) : undefined),
     });
@@ -299,8 +299,8 @@ describe("a failed job", () => {
   });
 });
 
-describe("a job that was called off", () => {
-  it("is no failure: neither counted nor backed off from", async () => {
+describe("a cancelled job", () => {
+  it("does not count as a failure and causes no backoff", async () => {
     const stage: Scene = scene({ work: ({ signal }) => stage.clock.sleep("1h", signal) });
     await stage.scheduler.start([agent("a", { x: every("1m") })]);
     await stage.clock.advance("1s");
@@ -322,20 +322,20 @@ describe("jitter", () => {
     return statuses.map(({ nextRunAt }) => ((nextRunAt?.getTime() ?? NaN) - Date.parse(START)) / 60_000);
   }
 
-  it("lengthens the wait by up to its percent, each time by another", async () => {
+  it("lengthens the wait by up to its percent, by a different amount each time", async () => {
     const minutes = await waits({}, every("1h", { jitter: 5 }));
     expect(Math.min(...minutes)).toBeGreaterThanOrEqual(60);
     expect(Math.max(...minutes)).toBeLessThanOrEqual(63);
     expect(Math.max(...minutes) - Math.min(...minutes)).toBeGreaterThan(2);
   });
 
-  it("is the fleet's jitterPercent where a schedule names none", async () => {
+  it("is the fleet's jitterPercent for a schedule without one", async () => {
     const minutes = await waits({ jitterPercent: 10 }, every("1h"));
     expect(Math.max(...minutes)).toBeGreaterThan(65);
     expect(Math.max(...minutes)).toBeLessThanOrEqual(66);
   });
 
-  it("is the schedule's own where it names one", async () => {
+  it("is the schedule's own jitter if it has one", async () => {
     expect(new Set(await waits({ jitterPercent: 10 }, every("1h", { jitter: 0 })))).toEqual(new Set([60]));
   });
 
@@ -388,7 +388,7 @@ describe("limits", () => {
 });
 
 describe("the fleet's time zone", () => {
-  it("holds for cron schedules that name none", async () => {
+  it("is used for cron schedules without one", async () => {
     const { scheduler, plan } = scene({ timezone: "Asia/Tokyo" });
     const morning = "0 9 * * *";
     await scheduler.start([

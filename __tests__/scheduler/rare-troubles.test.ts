@@ -74,7 +74,7 @@ describe("a scheduler", () => {
     expect(nextRunAt?.toISOString()).toBe("2026-03-01T00:02:00.000Z");
   });
 
-  it("lets the first run of a schedule wait that would rather drop a slot", async () => {
+  it("lets the first run wait, also with `when_busy: skip`", async () => {
     const { scheduler, clock, starts } = gatedScene();
     const quick = { ...every("1h"), when_busy: "skip" as const };
     const run = (): Promise<void> => clock.sleep("10m");
@@ -83,7 +83,7 @@ describe("a scheduler", () => {
     expect(starts).toEqual(["a 00:00", "a 00:10"]);
   });
 
-  it("delays nobody when somebody sets a run of a busy agent to a past time", async () => {
+  it("delays no other run when an edit sets a run of a busy agent to a past time", async () => {
     const { scheduler, clock, store, starts } = gatedScene({ checkInterval: 60_000 });
     const schedules = { work: cron("0 12 * * *"), long: every("1h") };
     const busy = agent("a", schedules, { run: () => clock.sleep("10m") });
@@ -94,7 +94,7 @@ describe("a scheduler", () => {
     expect(starts).toEqual(["a 00:00", "b 00:01:30"]);
   });
 
-  it("runs what somebody set to a past time by hand, however late that is", async () => {
+  it("runs a schedule that was set to a past time by an edit, however late that is", async () => {
     const { scheduler, clock, store, starts } = gatedScene();
     await scheduler.start([agent("a", { work: cron("0 12 * * *") })]);
     await clock.advance("1m");
@@ -105,8 +105,8 @@ describe("a scheduler", () => {
   });
 });
 
-describe("a slot left over from another definition", () => {
-  it("is planned anew where nothing runs by itself any more", () => {
+describe("a slot left over from an earlier definition", () => {
+  it("is planned again when the schedule runs on request only", () => {
     const at = new Date("2026-03-01T00:00:00Z");
     const claim = { slot: at, seenAt: at, source: "baseline-cron" } as const;
     expect(judgeClaim(claim, { type: "chat" })).toEqual({ action: "plan" });

@@ -7,8 +7,8 @@ import { agent, cron, every, gatedScene, scene } from "./scene.js";
 
 const wrong = { type: "interval", interval: "banana" } as const;
 
-describe("a schedule that is wrong", () => {
-  it("keeps no other from running, of its agent or of others", async () => {
+describe("an invalid schedule", () => {
+  it("does not keep any other schedule from running", async () => {
     const { scheduler, clock, starts } = gatedScene();
     const schedules = { wrong, right: every("10s"), none: null as unknown as AgentSchedule };
     await scheduler.start([agent("a", schedules), agent("b", { work: every("10s") })]);
@@ -16,7 +16,7 @@ describe("a schedule that is wrong", () => {
     expect(starts).toEqual(["a 00:00", "b 00:00", "a 00:00:10", "b 00:00:10"]);
   });
 
-  it("is told once, however often the loop looks", async () => {
+  it("is reported once, however many passes there are", async () => {
     const { scheduler, clock, troubles, lines } = gatedScene();
     await scheduler.start([agent("a", { wrong, right: every("10s") })]);
     await clock.advance("100s");
@@ -28,7 +28,7 @@ describe("a schedule that is wrong", () => {
     );
   });
 
-  it("is told when it is set, and runs when it is set right", async () => {
+  it("is reported when it is set, and runs after it was corrected", async () => {
     const { scheduler, clock, troubles, starts } = gatedScene();
     await scheduler.start([]);
     scheduler.setAgents([agent("a", { work: wrong })]);
@@ -39,7 +39,7 @@ describe("a schedule that is wrong", () => {
     expect([troubles.length, starts]).toEqual([1, ["a 00:00:05"]]);
   });
 
-  it("is not triggered by hand, and the answer says what is wrong", async () => {
+  it("is not started by trigger, whose result has the reason", async () => {
     const { scheduler } = gatedScene();
     await scheduler.start([agent("a", { wrong })]);
     expect(await scheduler.trigger("a", "wrong")).toMatchObject({
@@ -48,7 +48,7 @@ describe("a schedule that is wrong", () => {
     });
   });
 
-  it("is listed with what is wrong and no next run", async () => {
+  it("is listed with its problem and without a next run", async () => {
     const { scheduler } = gatedScene();
     await scheduler.start([agent("a", { wrong })]);
     expect(await scheduler.getSchedules("a")).toMatchObject([
@@ -81,7 +81,7 @@ const NAMES = [
 ];
 
 describe.each(NAMES)("the name %j", (name) => {
-  it("is one for agents and schedules", async () => {
+  it("is valid for agents and schedules", async () => {
     const { scheduler, clock, store } = gatedScene();
     const schedules = Object.fromEntries([[name, every("10s")]]);
     await scheduler.start([agent(name, schedules)]);
@@ -99,7 +99,7 @@ describe.each(NAMES)("the name %j", (name) => {
     expect(await store.read({ agent: name, schedule: name })).toMatchObject({ next_run_source: "paused" });
   });
 
-  it("that nobody gave belongs to no agent", async () => {
+  it("that no agent has is unknown", async () => {
     const { scheduler } = gatedScene();
     await scheduler.start([agent("a")]);
     await expect(scheduler.pause(name)).rejects.toMatchObject({ code: "UNKNOWN_SCHEDULE" });
@@ -131,7 +131,7 @@ describe("names of all kinds", () => {
 });
 
 describe("setAgents", () => {
-  it("starts what is new, keeps what is planned, and forgets what is gone", async () => {
+  it("starts new schedules, keeps plans, and forgets removed schedules", async () => {
     const { scheduler, clock, starts } = gatedScene();
     await scheduler.start([agent("kept", { work: every("10s") }), agent("gone", { work: every("10s") })]);
     await clock.advance("5s");
@@ -140,7 +140,7 @@ describe("setAgents", () => {
     expect(starts).toEqual(["kept 00:00", "gone 00:00", "new 00:00:05", "kept 00:00:10", "new 00:00:15"]);
   });
 
-  it("takes the last of several", async () => {
+  it("uses the last of several calls", async () => {
     const { scheduler, starts, settle } = gatedScene();
     await scheduler.start([]);
     for (const name of ["a", "b", "c"]) scheduler.setAgents([agent(name)]);

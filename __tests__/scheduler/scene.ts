@@ -49,7 +49,7 @@ export const agent = (
   { capacity = 1, run = () => {} }: AgentParts = {},
 ): Agent => ({ name, schedules, instances: { max_concurrent: capacity }, run });
 
-/** The time of day as short as it can be said, or all of it on another day than the first. */
+/** The time of day in its shortest form; with the date, if that is not the first day's. */
 export function shortTime(at: Date | string | null | undefined): string {
   if (at == null) return "never";
   const iso = new Date(at).toISOString();
@@ -72,9 +72,9 @@ export interface Scene<Store extends StateStore = StateStore> {
   readonly runs: string[];
   /** The same without their schedules: "a 00:05". */
   readonly starts: string[];
-  /** Their records as they started. */
+  /** The jobs' records as they started. */
   readonly jobs: JobRecord[];
-  /** The records of those that have ended. */
+  /** The records of the jobs that have ended. */
   readonly ended: JobRecord[];
   /** "skipped a/x at_capacity 00:05", "missed a/x 00:05", "planned a/x 00:10 baseline-interval". */
   readonly events: string[];
@@ -206,11 +206,11 @@ export function keepingLogger(): KeptLog {
 export interface Gate {
   readonly pass: () => Promise<void>;
   readonly open: () => void;
-  /** Resolves when somebody stands before it. */
+  /** Resolves when a caller waits at the gate. */
   readonly reached: Promise<void>;
 }
 
-/** A door that stays shut until it is opened. */
+/** Holds callers back until it is opened. */
 export function gate(): Gate {
   let arrive = (): void => {};
   let open = (): void => {};

@@ -17,7 +17,7 @@ describe("a schedule that is removed", () => {
     expect(runs).toEqual(["00:00 a/x", "00:00 a/y", "00:05 a/y"]);
   });
 
-  it("while its job runs has that recorded when it ends, and no next one", async () => {
+  it("while its job runs has the job recorded at its end, without a next run", async () => {
     const stage: Scene = scene({ work: () => stage.clock.sleep("1m") });
     await stage.scheduler.start([agent("a", { x: every("5m") })]);
     await stage.clock.advance("1s");
@@ -45,7 +45,7 @@ describe("a schedule that is removed", () => {
     expect(runs).toHaveLength(1);
   });
 
-  it("and comes back under its running job does not start beside it, and goes on by its new definition", async () => {
+  it("and comes back while its job runs starts no second job, and continues by its new definition", async () => {
     const stage: Scene = scene({ work: () => stage.clock.sleep("10m") });
     await stage.scheduler.start([agent("a", { x: every("5m") }, { capacity: 3 })]);
     await stage.clock.advance("1m");
@@ -109,7 +109,7 @@ describe("agents that are set", () => {
     expect(runs).toEqual(["00:00 b/x"]);
   });
 
-  it("with an invalid schedule run all others, and it is reported once", async () => {
+  it("with an invalid schedule run all other schedules, and report it once", async () => {
     const { scheduler, clock, runs, errors } = scene();
     await scheduler.start([]);
     scheduler.setAgents([agent("a", { bad: every("5x"), good: every("5m") })]);
@@ -118,7 +118,7 @@ describe("agents that are set", () => {
     expect(errors).toEqual([expect.stringContaining("a/bad")]);
   });
 
-  it("that are no list of agents are refused, and the ones before go on", async () => {
+  it("that are not a list are refused, and the previous agents stay", async () => {
     const { scheduler, clock, runs } = scene();
     await scheduler.start([agent("a", { x: every("5m") })]);
     const twins = [agent("b", {}), agent("b", {})];
@@ -137,9 +137,9 @@ describe("agents that are set", () => {
 const CHANGES: [string, AgentSchedule, AgentSchedule, string][] = [
   ["cron to interval: from now", cron("*/10 * * * *"), every("5m"), "00:35 baseline-interval"],
   ["interval to cron", every("2h"), cron("0 * * * *"), "01:00 baseline-cron"],
-  ["to another cron", cron("*/10 * * * *"), cron("45 * * * *"), "00:45 baseline-cron"],
+  ["to a different cron", cron("*/10 * * * *"), cron("45 * * * *"), "00:45 baseline-cron"],
   [
-    "to another time zone",
+    "to a different time zone",
     cron("0 9 * * *"),
     cron("0 9 * * *", { timezone: "Asia/Tokyo" }),
     "2026-03-02 00:00 baseline-cron",
@@ -150,7 +150,7 @@ const CHANGES: [string, AgentSchedule, AgentSchedule, string][] = [
   ["a once that is put off", once("2026-03-01T01:00:00Z"), once("2026-03-01T02:00:00Z"), "02:00 once"],
   ["a once that is put forward", once("2026-03-01T03:00:00Z"), once("2026-03-01T02:00:00Z"), "02:00 once"],
   [
-    "a once that has run, to another time",
+    "a once that has run, to a different time",
     once("2026-03-01T00:10:00Z"),
     once("2026-03-01T02:00:00Z"),
     "02:00 once",

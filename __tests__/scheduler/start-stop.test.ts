@@ -107,7 +107,7 @@ describe("start", () => {
     expect([starts.length, store.count("close"), clock.sleeping]).toEqual([0, 1, 0]);
   });
 
-  it("is called off also by a stop that was not waited for to the end", async () => {
+  it("is called off also by a stop that timed out", async () => {
     const { scheduler, store, clock, starts } = gatedScene();
     const gate = store.hold("open");
     const start = watch(scheduler.start([agent("a")]));
@@ -168,7 +168,7 @@ describe("start", () => {
     expect([store.count("close"), clock.sleeping]).toEqual([1, 0]);
   });
 
-  it("takes the agents that were set while it was under way", async () => {
+  it("uses the agents that were set while it was under way", async () => {
     const { scheduler, store, starts, settle } = gatedScene();
     const gate = store.hold("open");
     const start = scheduler.start([agent("old")]);
@@ -179,7 +179,7 @@ describe("start", () => {
     expect(starts).toEqual(["new 00:00"]);
   });
 
-  it("tells once more what was wrong before", async () => {
+  it("reports a problem again that was reported before", async () => {
     const { scheduler, store, clock, troubles } = gatedScene();
     const failing = async (): Promise<void> => {
       await scheduler.start([]);
@@ -235,11 +235,13 @@ describe.each(NO_AGENTS)("what is no list of agents ($message)", ({ given, messa
 });
 
 describe("options", () => {
+  const FROM_1 = 'milliseconds from 1, or text such as "30s" or "5m".';
+
   it.each([
-    [{ checkInterval: 0 }, "Invalid checkInterval 0: expected a number of milliseconds from 1"],
-    [{ checkInterval: Number.NaN }, "Invalid checkInterval NaN: expected a number of milliseconds from 1"],
-    [{ checkInterval: Infinity }, "Invalid checkInterval Infinity: expected a number of milliseconds from 1"],
-    [{ checkInterval: "1s" }, 'Invalid checkInterval "1s": expected a number of milliseconds from 1'],
+    [{ checkInterval: 0 }, `Invalid checkInterval 0: expected ${FROM_1}`],
+    [{ checkInterval: Number.NaN }, `Invalid checkInterval NaN: expected ${FROM_1}`],
+    [{ checkInterval: Infinity }, `Invalid checkInterval Infinity: expected ${FROM_1}`],
+    [{ checkInterval: "soon" }, `Invalid checkInterval "soon": expected ${FROM_1}`],
     [{ jitterPercent: 11 }, "Invalid jitterPercent 11: expected 0 to 10 percent"],
     [{ jitterPercent: -1 }, "Invalid jitterPercent -1: expected 0 to 10 percent"],
     [{ maxConcurrent: 0 }, "Invalid maxConcurrent 0: expected a whole number from 1"],
@@ -247,6 +249,15 @@ describe("options", () => {
   ])("%j are refused by name and value", (options, message) => {
     const make = (): unknown => new Scheduler({ store: new MemoryStore(), ...(options as SchedulerOptions) });
     expect(thrownBy(make)).toMatchObject({ message, code: "INVALID_ARGUMENT" });
+  });
+
+  it("take durations as text", async () => {
+    const store = new MemoryStore({ leaseMs: "1m" });
+    const { scheduler, clock } = gatedScene({ checkInterval: "1m" });
+    await scheduler.start([]);
+    await clock.advance("10m");
+    expect([store.leaseMs, scheduler.getState().checkCount]).toEqual([60_000, 11]);
+    await scheduler.stop({ timeout: "5s" });
   });
 
   it("name an unknown time zone", () => {
@@ -267,20 +278,23 @@ describe("options", () => {
 });
 
 describe("stop", () => {
-  it.each([-1, Number.NaN, "5s"])("refuses the timeout %s, and everything goes on", async (timeout) => {
-    const { scheduler, clock, starts } = gatedScene();
-    await scheduler.start([agent("a", { work: every("10s") })]);
-    await expect(scheduler.stop({ timeout: timeout as number })).rejects.toMatchObject({
-      message: expect.stringMatching(
-        /^Invalid timeout .*: expected a number of milliseconds from 0$/,
-      ) as string,
-      code: "INVALID_ARGUMENT",
-    });
-    await clock.advance("10s");
-    expect(starts).toEqual(["a 00:00", "a 00:00:10"]);
-  });
+  it.each([-1, Number.NaN, "soon"])(
+    "refuses the timeout %s, and the scheduler continues",
+    async (timeout) => {
+      const { scheduler, clock, starts } = gatedScene();
+      await scheduler.start([agent("a", { work: every("10s") })]);
+      await expect(scheduler.stop({ timeout: timeout as number })).rejects.toMatchObject({
+        message: expect.stringMatching(
+          /^Invalid timeout .*: expected milliseconds from 0, or text such as "30s" or "5m"\.$/,
+        ) as string,
+        code: "INVALID_ARGUMENT",
+      });
+      await clock.advance("10s");
+      expect(starts).toEqual(["a 00:00", "a 00:00:10"]);
+    },
+  );
 
-  it("gives callers at the same time the same answer", async () => {
+  it("gives callers at the same time the same promise", async () => {
     const { scheduler } = gatedScene();
     await scheduler.start([]);
     expect(scheduler.stop()).toBe(scheduler.stop());
@@ -295,7 +309,7 @@ describe("stop", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it("says how long it waited, and for how many jobs", async () => {
+  it("reports how long it waited, and for how many jobs", async () => {
     const { scheduler, clock } = gatedScene();
     const run = (): Promise<void> => clock.sleep("1h");
     await scheduler.start([agent("a", HOURLY, { run }), agent("b", HOURLY, { run })]);
@@ -326,7 +340,7 @@ describe("stop", () => {
     expect(stop.state).toBe("rejected");
   });
 
-  it("tells no job to end while it waits, and all when the time is up", async () => {
+  it("cancels no job while it waits, and all jobs when the time is up", async () => {
     const { scheduler, clock } = gatedScene();
     const heard: string[] = [];
     const run: Agent["run"] = async ({ signal }) => {
@@ -340,7 +354,7 @@ describe("stop", () => {
     expect(heard).toEqual(["00:00:11 AbortError: The scheduler was stopped"]);
   });
 
-  it("tells jobs to end at once when it does not wait", async () => {
+  it("cancels jobs at once when it does not wait", async () => {
     const { scheduler, clock, settle } = gatedScene();
     const ends: string[] = [];
     scheduler.on("job:finished", ({ job }) => ends.push(job.status));
@@ -411,7 +425,7 @@ describe("stop", () => {
     expect(await store.jobs.list()).toMatchObject([{ status: "completed" }]);
   });
 
-  it("that cannot close the store says so and resolves", async () => {
+  it("that cannot close the store reports it and resolves", async () => {
     const { scheduler, store, troubles } = gatedScene();
     await scheduler.start([]);
     store.fail("close", new Error("the disk is gone"));
@@ -441,7 +455,7 @@ describe("a scheduler that is not running", () => {
     });
   });
 
-  it("answers a trigger with why it does nothing", async () => {
+  it("returns an error from trigger", async () => {
     const { scheduler } = gatedScene();
     expect(await scheduler.trigger("a")).toEqual({
       success: false,

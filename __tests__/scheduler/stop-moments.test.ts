@@ -102,7 +102,7 @@ const MOMENTS: readonly Moment[] = [
     },
   },
   {
-    name: "while a job is triggered by hand",
+    name: "while a job is triggered",
     arrive: async (scene) => {
       const gate = scene.store.hold("claim", "after");
       await started(scene, 20_000);
@@ -174,7 +174,7 @@ describe.each(CASES)("stop $name, waiting for jobs: $waitForJobs,", (moment) => 
     expect(scene.scheduler.getStatus()).toBe("stopped");
   });
 
-  it("lets nothing start any more", async () => {
+  it("starts no job afterwards", async () => {
     const { scene, startsBefore } = await stopAt(moment);
     await scene.clock.advance("2h");
     expect(scene.starts).toEqual(startsBefore);
@@ -187,7 +187,7 @@ describe.each(CASES)("stop $name, waiting for jobs: $waitForJobs,", (moment) => 
     expect(store.count("close")).toBe(store.count("open"));
   });
 
-  it("says nothing is wrong", async () => {
+  it("logs no error", async () => {
     const { scene } = await stopAt(moment);
     expect(scene.troubles).toEqual([]);
     expect(scene.lines.filter((line) => line.startsWith("warn"))).toEqual([]);

@@ -90,6 +90,8 @@ export function sqlSeam(from: string, to: string): Seam {
 export async function withSeams(seams: readonly Seam[]): Promise<Rota> {
   const modules = [...new Set(seams.map(({ module }) => module))];
   const misfits = new Set(modules.map((module) => `nothing imports src/${module}.ts`));
+  // A module that is still being imported would be the original one, without the seams.
+  await vi.dynamicImportSettled();
   vi.resetModules();
   for (const module of modules) {
     vi.doMock(pathOf(module), async (importOriginal) => {

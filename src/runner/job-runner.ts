@@ -11,7 +11,7 @@ import { invalidArgument } from "./errors.js";
 import { JobContext, type JobRequest } from "./job-context.js";
 import { type JobLimits, type LimitedRun, runWithin } from "./job-limits.js";
 import type { OutputOptions } from "./output/output-writer.js";
-import { isPromiseLike } from "./promise-like.js";
+import { isPromiseLike } from "../fields.js";
 import { RuntimeRegistry } from "./registry.js";
 import { checkedResult, type RunnerResult, runnerResult, thrownResult, timeoutStop } from "./result.js";
 import type { RunnableAgent, Runtime, RuntimeContext, SdkQuery } from "./runtime.js";
@@ -88,7 +88,8 @@ export class JobRunner {
     let run: LimitedRun;
     this.#runningCount++;
     try {
-      limitMs = timeoutMs(request.timeout ?? agent.timeout, `agent ${agent.name}`);
+      const limit = request.timeout ?? agent.timeout;
+      if (limit !== undefined) limitMs = timeoutMs(limit, `agent ${agent.name}`);
       runtime = this.#runtimeOf(agent);
       const options = { output: this.#output, runtime, hasTimeout: limitMs !== undefined };
       job = new JobContext(request, options, prompt, workItem);

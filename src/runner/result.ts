@@ -116,13 +116,12 @@ export function checkedResult(returned: unknown): RuntimeResult {
     summary: typeof summary === "string" ? summary : undefined,
     error: error === undefined ? undefined : messageOf(error),
     exitCode: typeof exitCode === "number" && Number.isSafeInteger(exitCode) ? exitCode : undefined,
-    responseBody: keepable(responseBody),
+    responseBody: responseBody == null ? undefined : keepable(responseBody),
     timedOut: timedOut === true,
   };
 }
 
 function keepable(body: unknown): unknown {
-  if (body === undefined || body === null) return undefined;
   try {
     const json: string | undefined = JSON.stringify(body);
     return json === undefined || json.length > LONGEST_RESPONSE ? undefined : JSON.parse(json);

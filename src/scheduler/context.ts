@@ -6,6 +6,7 @@ import type { Random } from "../random.js";
 import type { ScheduleKey, StateStore } from "../state/store.js";
 import { ScheduleTriggerError } from "./errors.js";
 import type { EventHub } from "./events.js";
+import type { WakeableLoop } from "./loop/wakeable-loop.js";
 import type { Roster } from "./roster.js";
 
 export interface SchedulerContext {
@@ -17,6 +18,8 @@ export interface SchedulerContext {
   /** In milliseconds. */
   readonly checkInterval: number;
   readonly store: StateStore;
+  /** The loop of passes, or after a stop the loop that waits for jobs to end. */
+  readonly loop: WakeableLoop;
   roster: Roster;
 }
 

@@ -2,7 +2,7 @@
 import type { JobRecord } from "../state/job-log/job-log.js";
 import type { PlanSource } from "../state/schedule-state.js";
 import type { ScheduleKey } from "../state/store.js";
-import { isPromiseLike } from "../runner/promise-like.js";
+import { isPromiseLike } from "../fields.js";
 import type { ScheduleSkipReason } from "./control/schedule-check.js";
 
 export interface SchedulerEvents {
@@ -57,21 +57,14 @@ export class EventHub {
   }
 
   emit<Event extends SchedulerEvent>(event: Event, details: SchedulerEvents[Event]): void {
-    const listeners = this.#listeners[event];
-    if (listeners !== undefined) for (const listener of listeners) this.#call(event, listener, details);
-  }
-
-  /** Waits only for listeners that return a promise, so that a burst of jobs makes no promise for each. */
-  #call<Event extends SchedulerEvent>(
-    event: Event,
-    listener: SchedulerListener<Event>,
-    details: SchedulerEvents[Event],
-  ): void {
-    try {
-      const answer = listener(details);
-      if (isPromiseLike(answer)) answer.then(undefined, (error: unknown) => this.#onThrow(event, error));
-    } catch (error) {
-      this.#onThrow(event, error);
-    }
+    for (const listener of this.#listeners[event] ?? [])
+      try {
+        const returned = listener(details);
+        // Only a promise is waited for, so that a burst of jobs makes no promise for each.
+        if (isPromiseLike(returned))
+          returned.then(undefined, (error: unknown) => this.#onThrow(event, error));
+      } catch (error) {
+        this.#onThrow(event, error);
+      }
   }
 }

@@ -25,7 +25,7 @@ export {
   parseInterval,
 } from "./timing/interval.js";
 export { judgeSlot, type SlotInput, type SlotVerdict } from "./planning/late-slot.js";
-export { type JobOutcome, recordOutcome } from "../state/job-outcome.js";
+export { type JobOutcome, recordOutcome } from "../state/claim-rules.js";
 export {
   type ChatSchedule,
   type CronSchedule,
@@ -55,7 +55,7 @@ export {
 } from "./control/schedule-check.js";
 export type { HintOptions } from "./control/state-changes.js";
 export type { JobExecution } from "./jobs/execute-job.js";
-export { buildSchedulePrompt } from "./jobs/prompt.js";
+export { buildSchedulePrompt } from "./jobs/execute-job.js";
 export { runSchedule, type RunScheduleOptions } from "./jobs/run-schedule.js";
 export type { ItemHolder, NextItem, WorkSources } from "./jobs/work-item-run.js";
 export type { ScheduleStatus } from "./control/schedule-status.js";

@@ -2,19 +2,18 @@
  * How a scheduler starts and stops. Nothing starts from the moment it is stopped; the store stays open until the last job
  * has ended, and a start meanwhile goes on with it. What a pass does is in loop/pass.ts.
  */
-import type { Clock } from "../clock.js";
+import { type Clock, withTimeout } from "../clock.js";
 import type { HeldClaims } from "./claims/held-claims.js";
 import type { JobStarter } from "./jobs/job-starter.js";
 import type { Pass } from "./loop/pass.js";
-import { WakeableLoop } from "./loop/wakeable-loop.js";
+import type { PassLog } from "./loop/pass-log.js";
 import { SchedulerError, SchedulerShutdownError } from "./errors.js";
 import type { OutsideChange } from "../state/store.js";
 import type { Requests } from "./control/requests.js";
 import { Roster } from "./roster.js";
 import { reportError, type SchedulerContext } from "./context.js";
-import { invalidOption, type SchedulerStatus, type StopOptions } from "./options.js";
+import { type SchedulerStatus, type StopOptions, stopTimeoutMs } from "./options.js";
 
-const DEFAULT_STOP_TIMEOUT_MS = 30_000;
 const STOPPED = "The scheduler was stopped";
 
 interface LifecycleParts {
@@ -24,8 +23,7 @@ interface LifecycleParts {
   readonly jobs: JobStarter;
   readonly pass: Pass;
   readonly requests: Requests;
-  /** Runs a pass. Returns how long to sleep, in milliseconds, and does not reject. */
-  readonly runPass: () => Promise<number>;
+  readonly passes: PassLog;
 }
 
 export class Lifecycle {
@@ -35,7 +33,7 @@ export class Lifecycle {
   readonly #jobs: JobStarter;
   readonly #pass: Pass;
   readonly #requests: Requests;
-  readonly #runPass: () => Promise<number>;
+  readonly #passes: PassLog;
   #status: SchedulerStatus = "stopped";
   /** Whether the store is open. After a stop that did not wait it is, until the last job has ended. */
   #isOpen = false;
@@ -46,18 +44,16 @@ export class Lifecycle {
   /** Resolves when the last stop has made sure that nothing starts. */
   #quiet: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
-  /** The loop of passes, or after a stop the loop that waits for jobs to end. */
-  #loop: WakeableLoop | undefined;
   #unsubscribe: () => void = () => {};
 
-  constructor(context: SchedulerContext, { clock, claims, jobs, pass, requests, runPass }: LifecycleParts) {
+  constructor(context: SchedulerContext, { clock, claims, jobs, pass, requests, passes }: LifecycleParts) {
     this.#context = context;
     this.#hostClock = clock;
     this.#claims = claims;
     this.#jobs = jobs;
     this.#pass = pass;
     this.#requests = requests;
-    this.#runPass = runPass;
+    this.#passes = passes;
   }
 
   get status(): SchedulerStatus {
@@ -71,13 +67,9 @@ export class Lifecycle {
     });
   }
 
-  /** Makes the loop run a pass at once, or right after the one under way. */
-  wake(): void {
-    this.#loop?.wake();
-  }
-
-  /** Resolves once the loop runs; `onRunning` is called right before its first pass. */
+  /** Resolves once the loop runs. The first pass comes after: its caller may pause a schedule before it runs. */
   async start(roster: Roster, onRunning: () => void): Promise<void> {
+    const stopCount = this.#stopCount;
     this.#status = "running";
     const starting = this.#start(roster, onRunning);
     this.#starting = starting;
@@ -87,6 +79,7 @@ export class Lifecycle {
       // A start that was called off may end after the next has begun.
       if (this.#starting === starting) this.#starting = undefined;
     }
+    if (this.#stopCount === stopCount) void this.#context.loop.run(this.#passes);
   }
 
   stop(options: StopOptions): Promise<void> {
@@ -116,14 +109,12 @@ export class Lifecycle {
     this.#jobs.completer.isOpen = true;
     this.#pass.open();
     onRunning();
-    this.#loop = new WakeableLoop(this.#context.clock, this.#runPass);
-    void this.#loop.run();
   }
 
   /** Goes on with the store of a stop that has not ended, so that jobs that still run are known. */
   async #open(): Promise<void> {
     await this.#quiet;
-    await this.#loop?.stop();
+    await this.#context.loop.stop();
     await this.#closing;
     if (!this.#isOpen) {
       this.#context.roster = new Roster([]);
@@ -132,7 +123,7 @@ export class Lifecycle {
     }
     this.#unsubscribe = this.#context.store.onChange((changes) => {
       this.#pass.noteOutside(changes);
-      this.#loop?.wake();
+      this.#context.loop.wake();
       void this.#answerRequests(changes);
     });
   }
@@ -140,11 +131,11 @@ export class Lifecycle {
   async #answerRequests(changes: readonly OutsideChange[]): Promise<void> {
     await this.#requests.answer(changes);
     // A job that was started has a claim to be renewed.
-    this.#loop?.wake();
+    this.#context.loop.wake();
   }
 
-  async #stop({ waitForJobs = true, timeout = DEFAULT_STOP_TIMEOUT_MS }: StopOptions): Promise<void> {
-    if (!(timeout >= 0)) throw invalidOption("timeout", timeout, "a number of milliseconds from 0");
+  async #stop({ waitForJobs = true, timeout }: StopOptions): Promise<void> {
+    const timeoutMs = stopTimeoutMs(timeout);
     const wasRunning = this.#status === "running";
     const hasStarted = wasRunning && this.#starting === undefined;
     if (wasRunning) this.#status = "stopping";
@@ -153,7 +144,13 @@ export class Lifecycle {
     this.#jobs.completer.isOpen = false;
     if (!waitForJobs) this.#jobs.cancelAll(STOPPED);
     const ended = this.#end(waitForJobs);
-    const isInTime = await this.#isWithin(timeout, ended);
+    const { clock } = this.#context;
+    const isInTime = await withTimeout(
+      clock,
+      timeoutMs,
+      ended.then(() => true),
+      () => false,
+    );
     this.#status = "stopped";
     const runningJobCount = this.#jobs.size;
     if (!isInTime) this.#jobs.cancelAll(STOPPED);
@@ -163,22 +160,22 @@ export class Lifecycle {
     }
     if (isInTime) return;
     throw new SchedulerShutdownError(
-      `Scheduler shutdown timed out after ${timeout} ms with ${runningJobCount} job(s) still running`,
+      `Scheduler shutdown timed out after ${timeoutMs} ms with ${runningJobCount} job(s) still running`,
       { timedOut: true, runningJobCount },
     );
   }
 
   /** Resolves when nothing can start and, with `waitForJobs`, everything has ended. */
   async #end(waitForJobs: boolean): Promise<void> {
-    this.#quiet = this.#quieten(this.#starting, this.#loop);
+    this.#quiet = this.#quieten(this.#starting);
     await this.#quiet;
     const closing = this.#closeWhenIdle();
     if (waitForJobs || this.#claims.isEmpty) await closing;
   }
 
-  async #quieten(starting: Promise<void> | undefined, loop: WakeableLoop | undefined): Promise<void> {
+  async #quieten(starting: Promise<void> | undefined): Promise<void> {
     await starting?.catch(() => {});
-    await (loop ?? this.#loop)?.stop();
+    await this.#context.loop.stop();
     await this.#pass.settled();
   }
 
@@ -197,21 +194,21 @@ export class Lifecycle {
     this.#unsubscribe = this.#context.store.onChange((changes) => {
       answering = Promise.all([answering, this.#requests.answer(changes, "cancel")]);
     });
-    let isTold = false;
-    this.#loop = new WakeableLoop(this.#context.clock, async () => {
+    let isReported = false;
+    const renew = async (): Promise<number | undefined> => {
       if (this.#claims.isEmpty) return undefined;
       await this.#claims.renew().catch((error: unknown) => {
-        if (!isTold) this.#report("Could not renew claims", error);
-        isTold = true;
+        if (!isReported) this.#report("Could not renew claims", error);
+        isReported = true;
       });
       const { checkInterval, roster, store } = this.#context;
-      // Reading makes a store on files notice changes from outside, such as a request to cancel.
+      // Reading makes a store with one owner notice changes from outside, such as a request to cancel.
       const [agent] = roster.agents.keys();
-      if (agent !== undefined) await store.list(agent).catch(() => {});
+      if (agent !== undefined && store.holdMs === undefined) await store.list(agent).catch(() => {});
       // After a renewal that failed, the time to renew has passed.
       return Math.min(this.#claims.renewalMs || checkInterval, checkInterval);
-    });
-    await this.#loop.run();
+    };
+    await this.#context.loop.run({ run: renew });
     this.#unsubscribe();
     await answering;
     // A start goes on with this store.
@@ -220,16 +217,6 @@ export class Lifecycle {
     await this.#context.store
       .close()
       .catch((error: unknown) => this.#report("Could not close the store", error));
-  }
-
-  async #isWithin(timeoutMs: number, task: Promise<void>): Promise<boolean> {
-    const timer = new AbortController();
-    const timeUp = this.#context.clock.sleep(timeoutMs, timer.signal).then(() => false);
-    try {
-      return await Promise.race([task.then(() => true), timeUp]);
-    } finally {
-      timer.abort();
-    }
   }
 
   #report(what: string, cause: unknown): void {

@@ -1,5 +1,6 @@
 /** What a scheduler is made with and what it answers; options are checked once, when it is made. */
 import type { Clock } from "../clock.js";
+import { type Duration, readDuration } from "../duration.js";
 import { quote } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { Random } from "../random.js";
@@ -23,10 +24,10 @@ export interface SchedulerOptions {
   /** Opened by `start` and closed by `stop`. @default a FileStore on `stateDir` */
   readonly store?: StateStore | undefined;
   /**
-   * The longest time between two passes, in milliseconds.
+   * The longest time between two passes: milliseconds, or text such as "1s".
    * @default 1000
    */
-  readonly checkInterval?: number | undefined;
+  readonly checkInterval?: Duration | undefined;
   /** @default the console, without what is for debugging */
   readonly logger?: Logger | undefined;
   /** Runs the job instead of the agent's own runtime. The job fails when it throws or rejects. */
@@ -59,10 +60,10 @@ export interface StopOptions {
   /** @default true */
   readonly waitForJobs?: boolean | undefined;
   /**
-   * How long to wait, in milliseconds.
+   * How long to wait: milliseconds, or text such as "30s".
    * @default 30_000
    */
-  readonly timeout?: number | undefined;
+  readonly timeout?: Duration | undefined;
 }
 
 export type SchedulerStatus = "stopped" | "running" | "stopping";
@@ -90,14 +91,8 @@ export interface TriggerResult {
   readonly skipReason?: ScheduleSkipReason | undefined;
 }
 
-export function checkOptions({
-  checkInterval,
-  jitterPercent,
-  maxConcurrent,
-  timezone,
-}: SchedulerOptions): void {
-  if (checkInterval !== undefined && !(checkInterval >= 1 && checkInterval < Infinity))
-    throw invalidOption("checkInterval", checkInterval, "a number of milliseconds from 1");
+/** Throws a SchedulerError for an option that no scheduler can work with. */
+export function checkOptions({ jitterPercent, maxConcurrent, timezone }: SchedulerOptions): void {
   if (jitterPercent !== undefined && !isJitterPercent(jitterPercent))
     throw invalidOption("jitterPercent", jitterPercent, "0 to 10 percent");
   if (
@@ -109,8 +104,22 @@ export function checkOptions({
   if (timezone !== undefined) timeZone(timezone);
 }
 
-export function invalidOption(name: string, value: unknown, expected: string): SchedulerError {
-  return new SchedulerError(`Invalid ${name} ${quote(value)}: expected ${expected}`, {
-    code: "INVALID_ARGUMENT",
-  });
+const DEFAULT_CHECK_INTERVAL_MS = 1_000;
+
+export function checkIntervalMs(given: Duration = DEFAULT_CHECK_INTERVAL_MS): number {
+  return readDuration(given, "checkInterval", { atLeastMs: 1, mayBeInfinite: false, error: invalidArgument });
+}
+
+const DEFAULT_STOP_TIMEOUT_MS = 30_000;
+
+export function stopTimeoutMs(given: Duration = DEFAULT_STOP_TIMEOUT_MS): number {
+  return readDuration(given, "timeout", { error: invalidArgument });
+}
+
+function invalidOption(name: string, value: unknown, expected: string): SchedulerError {
+  return invalidArgument(`Invalid ${name} ${quote(value)}: expected ${expected}`);
+}
+
+function invalidArgument(message: string): SchedulerError {
+  return new SchedulerError(message, { code: "INVALID_ARGUMENT" });
 }

@@ -1,5 +1,6 @@
 /** Which schedules there are, by agent: checked once when they are given, with the fleet's defaults filled in. */
 import { quote } from "../errors.js";
+import { ScheduleMap } from "../state/schedule-map.js";
 import { isName, LONGEST_NAME } from "../state/validate-state.js";
 import type { AgentDefinition, Definitions, ScheduleDefinition, ScheduleKey } from "../state/store.js";
 import { type Agent, type AgentSchedule, capacityOf } from "./agent.js";
@@ -25,6 +26,7 @@ export interface RosterProblem extends ScheduleKey {
 export class Roster {
   readonly #defaults: FleetDefaults;
   readonly #agents = new Map<string, Agent>();
+  readonly #entries = new ScheduleMap<RosterEntry>();
   /** By agent, then by schedule. */
   readonly #refused = new Map<string, Map<string, Error>>();
 
@@ -37,8 +39,7 @@ export class Roster {
       if (this.#agents.has(agent.name))
         throw invalid(`Two agents are named ${quote(agent.name)}: give each agent a different name`);
       this.#agents.set(agent.name, agent);
-      for (const [name, schedule] of Object.entries(agent.schedules ?? {}))
-        this.#check(agent, name, schedule);
+      for (const [name, schedule] of Object.entries(agent.schedules ?? {})) this.#add(agent, name, schedule);
     }
   }
 
@@ -46,14 +47,8 @@ export class Roster {
     return this.#agents;
   }
 
-  find({ agent: name, schedule: scheduleName }: ScheduleKey): RosterEntry | undefined {
-    const agent = this.#agents.get(name);
-    const schedules = agent?.schedules;
-    if (agent === undefined || schedules === undefined || !Object.hasOwn(schedules, scheduleName))
-      return undefined;
-    const schedule = schedules[scheduleName];
-    if (schedule === undefined || this.#refused.get(name)?.has(scheduleName) === true) return undefined;
-    return { agent, schedule: withDefaults(schedule, this.#defaults) };
+  find(key: ScheduleKey): RosterEntry | undefined {
+    return this.#entries.get(key);
   }
 
   /** What speaks against a schedule that was left out. */
@@ -80,12 +75,13 @@ export class Roster {
     return { agents, schedules };
   }
 
-  #check(agent: Agent, name: string, schedule: unknown): void {
+  #add(agent: Agent, name: string, schedule: unknown): void {
     try {
       checkText("schedule name", name);
       validateSchedule(schedule);
       const whole = withDefaults(schedule, this.#defaults);
       if (whole !== schedule) validateSchedule(whole);
+      this.#entries.set({ agent: agent.name, schedule: name }, { agent, schedule: whole });
     } catch (error) {
       const refused = this.#refused.get(agent.name) ?? new Map<string, Error>();
       refused.set(name, error instanceof Error ? error : new Error(String(error)));

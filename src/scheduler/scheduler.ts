@@ -17,6 +17,7 @@ import { JobStarter } from "./jobs/job-starter.js";
 import { Lifecycle } from "./lifecycle.js";
 import { Pass } from "./loop/pass.js";
 import { PassLog } from "./loop/pass-log.js";
+import { WakeableLoop } from "./loop/wakeable-loop.js";
 import { Planner } from "./planning/planner.js";
 import { Requests } from "./control/requests.js";
 import { type FleetDefaults, Roster } from "./roster.js";
@@ -24,6 +25,7 @@ import type { HintOptions } from "./control/state-changes.js";
 import { ScheduleControls, unknownSchedule } from "./control/controls.js";
 import { listSchedules, type ScheduleStatus } from "./control/schedule-status.js";
 import {
+  checkIntervalMs,
   checkOptions,
   type SchedulerOptions,
   type SchedulerState,
@@ -33,7 +35,6 @@ import {
 } from "./options.js";
 import { reportError, reportTrouble, type SchedulerContext } from "./context.js";
 
-const DEFAULT_CHECK_INTERVAL_MS = 1_000;
 const DEFAULT_STATE_DIR = ".rota";
 
 /**
@@ -59,13 +60,15 @@ export class Scheduler implements AsyncDisposable {
     const log = guarded(options.logger ?? consoleLogger);
     const store = options.store ?? this.#newStore();
     const clock = options.clock ?? (options.unref === true ? unrefClock : systemClock);
+    const storeClock = store.clock ?? clock;
     this.#context = {
-      clock: store.clock ?? clock,
+      clock: storeClock,
       random: options.random ?? systemRandom,
       log,
       events: new EventHub((event, error) => log.error(`A listener to ${event} failed: ${messageOf(error)}`)),
-      checkInterval: options.checkInterval ?? DEFAULT_CHECK_INTERVAL_MS,
+      checkInterval: checkIntervalMs(options.checkInterval),
       store,
+      loop: new WakeableLoop(storeClock),
       roster: new Roster([]),
     };
     const planner = new Planner(this.#context, (key) => this.#jobs.isRunning(key));
@@ -73,7 +76,6 @@ export class Scheduler implements AsyncDisposable {
     this.#jobs = new JobStarter(this.#context, planner, {
       execute: jobExecution(options, this.#context),
       claims,
-      onFreed: () => this.#lifecycle.wake(),
     });
     this.#pass = new Pass(this.#context, planner, {
       jobs: this.#jobs,
@@ -97,7 +99,7 @@ export class Scheduler implements AsyncDisposable {
         cancel: (jobId) => this.cancel(jobId),
         hasJob: (jobId) => this.#jobs.has(jobId),
       }),
-      runPass: () => this.#passes.run(),
+      passes: this.#passes,
     });
   }
 
@@ -125,7 +127,7 @@ export class Scheduler implements AsyncDisposable {
   setAgents(agents: readonly Agent[]): void {
     this.#requireRunning();
     this.#pass.setRoster(this.#roster(agents));
-    this.#lifecycle.wake();
+    this.#context.loop.wake();
   }
 
   isRunning(): boolean {
@@ -169,7 +171,7 @@ export class Scheduler implements AsyncDisposable {
       if (running === "stopped") throw notRunning();
       if (running === "full") return { success: false, skipped: true, skipReason: "at_capacity" };
       if (typeof running === "string") return { success: false, skipped: true, skipReason: running };
-      this.#lifecycle.wake();
+      this.#context.loop.wake();
       return { success: true, jobId: running.id };
     } catch (error) {
       const code = error instanceof SchedulerError ? error.code : undefined;
@@ -252,7 +254,7 @@ export class Scheduler implements AsyncDisposable {
   async #control(change: () => Promise<void>): Promise<void> {
     this.#requireRunning();
     await change();
-    this.#lifecycle.wake();
+    this.#context.loop.wake();
   }
 
   /** The schedule of this name, or the agent's first. Throws when it is unknown or was refused. */

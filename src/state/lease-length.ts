@@ -1,5 +1,5 @@
 /** How long a claim lasts that is not renewed: the default and the shortest lease. */
-import { quote } from "../errors.js";
+import { type Duration, readDuration } from "../duration.js";
 import { invalidState } from "./errors.js";
 
 const DEFAULT_LEASE_MS = 30_000;
@@ -15,9 +15,10 @@ export function longestHoldMs(leaseMs: number): number {
 }
 
 /** In milliseconds. Throws for an invalid length. */
-export function leaseLength(leaseMs: number = DEFAULT_LEASE_MS): number {
-  if (Number.isFinite(leaseMs) && leaseMs >= SHORTEST_LEASE_MS) return leaseMs;
-  throw invalidState(
-    `Invalid leaseMs ${quote(leaseMs)}: expected a number of milliseconds from ${SHORTEST_LEASE_MS}.`,
-  );
+export function leaseLength(lease: Duration = DEFAULT_LEASE_MS): number {
+  return readDuration(lease, "leaseMs", {
+    atLeastMs: SHORTEST_LEASE_MS,
+    mayBeInfinite: false,
+    error: invalidState,
+  });
 }

@@ -2,10 +2,9 @@
  * Changes to states as stores write them: decided on the draft that is being written, so that a decision sees what
  * was written before it.
  */
-import { checkedPatch } from "./validate-state.js";
+import { checkedPatch, wholeState } from "./validate-state.js";
 import type { ScheduleState, ScheduleStatePatch } from "./schedule-state.js";
 import type { ScheduleChange, ScheduleDecision, ScheduleKey } from "./store.js";
-import { wholeState } from "./whole-state.js";
 
 /** States that are about to be written: later reads see earlier patches, and all patches are kept or none. */
 export interface StateDraft {

@@ -1,8 +1,7 @@
 /** Which values a schedule's state may hold; what comes from a file or a caller is checked here before it is trusted. */
-import { type Fields, isFields } from "../fields.js";
+import { type Fields, isFields, mergedFields } from "../fields.js";
 import { quote } from "../errors.js";
-import { isIsoTime } from "../iso-time.js";
-import { isMap, problemOfValue } from "./check-value.js";
+import { isoTimeMs } from "../iso-time.js";
 import { invalidState } from "./errors.js";
 import {
   JOB_END_STATUSES,
@@ -12,6 +11,7 @@ import {
   SCHEDULE_STATUSES,
   type ScheduleState,
   type ScheduleStatePatch,
+  UNKNOWN_SCHEDULE,
 } from "./schedule-state.js";
 import type { AgentDefinition, Definitions, ScheduleKey } from "./store.js";
 
@@ -23,7 +23,7 @@ interface Rule {
 const text: Rule = { expected: "text", holds: (value) => typeof value === "string" };
 const time: Rule = {
   expected: 'an ISO time such as "2026-03-01T09:00:00Z"',
-  holds: isIsoTime,
+  holds: (value) => isoTimeMs(value) !== undefined,
 };
 const count: Rule = {
   expected: "a whole number from 0",
@@ -122,6 +122,14 @@ export type ScheduleFields = Fields & Partial<ScheduleState>;
 /** The fields of every schedule that has none: one object, because there may be a hundred thousand of them. */
 export const NO_FIELDS: ScheduleFields = Object.freeze({});
 
+/** What is known, completed by what holds of a schedule that never ran. A file may have a status that says nothing. */
+export function wholeState(known: Partial<ScheduleState>): ScheduleState {
+  if (known === NO_FIELDS) return UNKNOWN_SCHEDULE;
+  const { status, last_run_at, next_run_at, last_error } = UNKNOWN_SCHEDULE;
+  const whole = mergedFields({ status, last_run_at, next_run_at, last_error }, known);
+  return "status" in known && known.status == null ? { ...whole, status } : whole;
+}
+
 /** Whether `fields` can serve as a state; one without a status is idle. */
 export function isScheduleFields(fields: Fields): fields is ScheduleFields {
   return problemOf(fields) === undefined;
@@ -132,11 +140,11 @@ export function isScheduleFields(fields: Fields): fields is ScheduleFields {
  * a mistake must not reach the file.
  */
 export function checkedPatch(patch: ScheduleStatePatch): ScheduleStatePatch {
-  const given = requireMap(patch);
+  requirePatch(patch);
+  const given: Fields = patch;
   const copy: Record<string, unknown> = {};
   for (const key of Object.keys(given)) {
     const value = given[key];
-    requireChange(key, value);
     copy[key] = isFields(value) ? structuredClone(value) : value;
   }
   return copy;
@@ -144,18 +152,12 @@ export function checkedPatch(patch: ScheduleStatePatch): ScheduleStatePatch {
 
 /** As `checkedPatch`, for what is written at once and needs no copy. */
 export function requirePatch(patch: ScheduleStatePatch): void {
-  const given = requireMap(patch);
-  for (const key in given) if (Object.hasOwn(given, key)) requireChange(key, given[key]);
-}
-
-function requireMap(given: unknown): Fields {
-  if (isMap(given)) return given;
-  throw invalidState(`Invalid state: ${quote(given)} is not a map of keys and values.`);
-}
-
-function requireChange(key: string, value: unknown): void {
-  const problem = problemOfChange(key, value);
-  if (problem !== undefined) throw invalidState(`Invalid state: ${problem}.`);
+  const given: unknown = patch;
+  if (!isMap(given)) throw invalidState(`Invalid state: ${quote(given)} is not a map of keys and values.`);
+  for (const key in given) {
+    const problem = Object.hasOwn(given, key) ? problemOfChange(key, given[key]) : undefined;
+    if (problem !== undefined) throw invalidState(`Invalid state: ${problem}.`);
+  }
 }
 
 function problemOfChange(key: string, value: unknown): string | undefined {
@@ -167,7 +169,59 @@ function problemOfChange(key: string, value: unknown): string | undefined {
   return isFields(value) ? problemOfValue(value) : undefined;
 }
 
-/** YAML refuses keys of more than 1024 characters, and escaping makes six of one. */
+/** YAML refuses keys of more than 1024 characters. */
+export const LONGEST_KEY = 1_000;
+/** Escaping turns one character into at most six. */
+const SURELY_A_KEY = LONGEST_KEY / 10;
+/** Characters that JSON leaves as they are and YAML or a terminal may not. */
+const UNSAFE = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
+
+/** Text in JSON's notation, which YAML shares, with every unsafe character escaped. */
+export function quotedText(plain: string): string {
+  return JSON.stringify(plain).replace(
+    UNSAFE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** Whether a key can be written and read back. */
+export function isKey(key: string): boolean {
+  return key.length <= SURELY_A_KEY || quotedText(key).length - QUOTES <= LONGEST_KEY;
+}
+
+const QUOTES = 2;
+
+const SCALARS = new Set(["string", "number", "boolean", "bigint", "undefined"]);
+const DEEPEST = 40;
+
+/** A sentence about the first part of a value that cannot be written and read back; `undefined` for a valid value. */
+export function problemOfValue(value: unknown, depth = 0): string | undefined {
+  if (value === null || SCALARS.has(typeof value)) return undefined;
+  // What holds itself has no end.
+  if (depth > DEEPEST) return `it has more than ${DEEPEST} levels`;
+  if (Array.isArray(value)) return firstProblem(value, depth);
+  if (!isMap(value))
+    return `${typeof value === "object" ? quote(value) : `a ${typeof value}`} is neither text, a number, a list nor a map`;
+  const long = Object.keys(value).find((key) => !isKey(key));
+  return long === undefined
+    ? firstProblem(Object.values(value), depth)
+    : `the key ${quote(long)} is too long`;
+}
+
+function firstProblem(values: readonly unknown[], depth: number): string | undefined {
+  for (const value of values) {
+    const problem = problemOfValue(value, depth + 1);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+/** Whether a value is keys and values, and nothing else: dates, maps and sets have other tags. */
+export function isMap(value: unknown): value is Fields {
+  return isFields(value) && Object.prototype.toString.call(value) === "[object Object]";
+}
+
+/** As a key of YAML, with room for escapes that make six characters of one. */
 export const LONGEST_NAME: number = 128;
 
 export function checkKey({ agent, schedule }: ScheduleKey): void {

@@ -82,7 +82,7 @@ export class WorkSourceManager {
     const config = requireConfig(workSource);
     const { type } = config;
     const key = configKey(config);
-    const adapter = this.#adapters.get(key) ?? this.#adapters.set(key, this.#create(config));
+    const adapter = this.#adapters.get(key) ?? this.#adapters.keep(key, this.#create(config));
     return callAdapter(type, signal, async () => {
       for (let page = 1, isLost = false; page <= PAGES; page++) {
         signal?.throwIfAborted();

@@ -7,6 +7,7 @@ import { type Clock, systemClock } from "../clock.js";
 import { quote } from "../errors.js";
 import { randomToken } from "../random.js";
 import { readFields } from "./item-fields.js";
+import { type Duration, readDuration } from "../duration.js";
 import { claimExpiryMs, invalidSource, requireKnownKeys } from "./source-config.js";
 import { compareWork } from "./work-order.js";
 import type {
@@ -39,10 +40,10 @@ export interface NewWork {
 export interface MemoryWorkOptions {
   readonly items?: readonly NewWork[] | undefined;
   /**
-   * How long a claim lasts, in milliseconds.
+   * How long a claim lasts: milliseconds, or text such as "1h".
    * @default 3_600_000
    */
-  readonly claimExpiryMs?: number | undefined;
+  readonly claimExpiryMs?: Duration | undefined;
   readonly clock?: Clock | undefined;
 }
 
@@ -66,7 +67,7 @@ export class MemoryWork {
     clock = systemClock,
   }: MemoryWorkOptions = {}) {
     this.#clock = clock;
-    this.#claimExpiryMs = expiryMs;
+    this.#claimExpiryMs = readDuration(expiryMs, "claimExpiryMs");
     for (const item of items) this.add(item);
   }
 

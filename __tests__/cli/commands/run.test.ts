@@ -204,7 +204,7 @@ describe("a signal to rota run", () => {
   it("still lets rota cancel reach the job that the stop waits for", async () => {
     const scene = await busy("--stop-timeout", "10m");
     scene.host.signal("SIGTERM");
-    const store = new FileStore({ stateDir: scene.stateDir, clock: scene.clock });
+    await using store = new FileStore({ stateDir: scene.stateDir, clock: scene.clock });
     await until(async () => (await jobsOf(scene)).length > 0);
     const [job] = await jobsOf(scene);
     const request = { action: "cancel", job_id: job?.id ?? "" } as const;

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Claim, FakeClock, MemoryStore } from "../../../src/index.js";
 import { HeldClaims } from "../../../src/scheduler/claims/held-claims.js";
 import { EventHub } from "../../../src/scheduler/events.js";
+import { WakeableLoop } from "../../../src/scheduler/loop/wakeable-loop.js";
 import { Roster } from "../../../src/scheduler/roster.js";
 
 interface Holder {
@@ -47,6 +48,7 @@ async function holding(count: number): Promise<Stage> {
     events,
     random,
     roster: new Roster([]),
+    loop: new WakeableLoop(clock),
     checkInterval: 1_000,
   });
   for (const holder of holders) held.add(holder, clock.monotonic());

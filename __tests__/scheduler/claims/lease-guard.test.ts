@@ -46,7 +46,7 @@ async function pass({ clock }: GatedScene, seconds: number): Promise<void> {
 }
 
 describe("a scheduler that cannot renew", () => {
-  it("tells its jobs to end when a quarter of the lease is left, and why", async () => {
+  it("stops its jobs with the reason when a quarter of the lease is left", async () => {
     const set = stage();
     await set.scheduler.start(set.agents);
     await set.clock.advance("5s");
@@ -73,7 +73,7 @@ describe("a scheduler that cannot renew", () => {
     },
   );
 
-  it("counts from before the last renewal that worked was asked for", async () => {
+  it("counts from the moment before the last renewal that worked was requested", async () => {
     const set = stage();
     await set.scheduler.start(set.agents);
     await set.clock.advance("5s");
@@ -88,7 +88,7 @@ describe("a scheduler that cannot renew", () => {
     expect(set.told[0]).toMatch(/^00:00:32\.500 /);
   });
 
-  it("counts from before a claim was asked for, where it was never renewed", async () => {
+  it("counts from the moment before the claim was requested, if it was never renewed", async () => {
     const set = stage();
     const gate = set.store.hold("claimDue", "after");
     await set.scheduler.start(set.agents);
@@ -100,7 +100,7 @@ describe("a scheduler that cannot renew", () => {
     expect(set.told[0]).toMatch(/^00:00:22\.500 /);
   });
 
-  it("tells it once, in one line", async () => {
+  it("logs it once, in one line", async () => {
     const set = stage({ ending: "go on" });
     await set.scheduler.start(set.agents);
     await set.clock.advance("5s");
@@ -115,7 +115,7 @@ describe("a scheduler that cannot renew", () => {
     ]);
   });
 
-  it("counts for each claim by itself, also for one that took long to get", async () => {
+  it("counts for each claim separately, also for a claim that took long", async () => {
     const set = stage();
     const [first] = set.agents;
     await set.scheduler.start([
@@ -137,7 +137,7 @@ describe("a scheduler that cannot renew", () => {
     expect(set.told.map((line) => line.slice(0, 12))).toEqual(["00:01:22.500", "00:01:42.500"]);
   });
 
-  it("says once that it cannot, also after a stop that its job outlasts", async () => {
+  it("logs it once, also after a stop that its job outlasts", async () => {
     const set = stage({ ending: "go on" });
     await set.scheduler.start(set.agents);
     await set.clock.advance("5s");
@@ -149,7 +149,7 @@ describe("a scheduler that cannot renew", () => {
     expect(set.troubles).toEqual(["the database is away"]);
   });
 
-  it("says each thing once while no pass gets through, and not more than ten", async () => {
+  it("logs each message once while no pass succeeds, and at most ten messages", async () => {
     const set = stage();
     await set.scheduler.start(set.agents);
     await set.clock.advance("1s");
@@ -166,7 +166,7 @@ describe("a scheduler that cannot renew", () => {
     expect(set.troubles).toHaveLength(2 + 10);
   });
 
-  it("does nothing of that on a store of its own: a disk that hangs ends no job", async () => {
+  it("stops no job on a store with one owner, although its disk hangs", async () => {
     const set = stage({ isShared: false });
     await set.scheduler.start(set.agents);
     await set.clock.advance("5s");
@@ -200,7 +200,7 @@ describe("a claim on a shared store", () => {
     expect(set.clock.sleeping).toBe(0);
   });
 
-  it("that was let go is renewed when that works again, until its job has ended", async () => {
+  it("of a stopped job is renewed when that works again, until the job has ended", async () => {
     const set = stage({ ending: "go on" });
     await set.scheduler.start(set.agents);
     await set.clock.advance("5s");
@@ -213,9 +213,9 @@ describe("a claim on a shared store", () => {
   });
 });
 
-describe("a job whose claim turns out to be another's", () => {
+describe("a job whose slot was claimed again", () => {
   it.each([true, false])(
-    "is told to end when that is noticed, on a store that is shared: %s",
+    "is stopped when that is noticed, on a store that is shared: %s",
     async (isShared) => {
       const set = stage({ isShared });
       await set.scheduler.start(set.agents);
@@ -231,7 +231,7 @@ describe("a job whose claim turns out to be another's", () => {
   );
 });
 
-describe("a job that was told to end because its claim could not be renewed", () => {
+describe("a job that was stopped because its claim could not be renewed", () => {
   async function cutOff(set: Stage): Promise<void> {
     await set.scheduler.start(set.agents);
     await set.clock.advance("5s");
@@ -252,7 +252,7 @@ describe("a job that was told to end because its claim could not be renewed", ()
     ]);
   });
 
-  it("leaves its slot due at once the first time, and is no failure", async () => {
+  it("leaves its slot due at once the first time, and does not count as a failure", async () => {
     const set = stage();
     await cutOff(set);
     expect(await set.store.read(WORK)).toMatchObject({
@@ -265,7 +265,7 @@ describe("a job that was told to end because its claim could not be renewed", ()
     expect(await set.store.read(WORK)).not.toHaveProperty("failure_count");
   });
 
-  it("counts as failed when that comes again: it is planned later", async () => {
+  it("counts as failed the second time, and is planned later", async () => {
     const set = stage();
     await set.store.update(WORK, { interrupted_count: 1 });
     await cutOff(set);
@@ -277,7 +277,7 @@ describe("a job that was told to end because its claim could not be renewed", ()
     });
   });
 
-  it("has completed when it says so: its result counts while its claim is its own", async () => {
+  it("has completed if it says so while its claim is held", async () => {
     const set = stage({ ending: "answer" });
     await cutOff(set);
     expect(set.ended).toMatchObject([{ status: "completed", summary: "half done", error: null }]);

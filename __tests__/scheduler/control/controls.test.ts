@@ -56,7 +56,7 @@ describe("pause", () => {
     expect(after.runs).toEqual(["01:05:01 a/x", "01:10:01 a/x"]);
   });
 
-  it("drops a slot that waits for capacity, and says so", async () => {
+  it("drops a slot that waits for capacity, and reports it", async () => {
     const stage: Scene = scene({
       work: ({ scheduleName }) => (scheduleName === "long" ? stage.clock.sleep("10m") : undefined),
     });
@@ -68,7 +68,7 @@ describe("pause", () => {
     expect(stage.events).toContain("skipped a/x paused 00:00");
   });
 
-  it("leaves a `once` that is due after its end its own time", async () => {
+  it("does not move a `once` that is due after its end", async () => {
     const { scheduler, clock, runs } = scene();
     await scheduler.start([agent("a", { x: once("2026-03-01T01:00:00Z") })]);
     await scheduler.pause("a", "x", "2026-03-01T00:30:00Z");
@@ -78,7 +78,7 @@ describe("pause", () => {
 });
 
 describe("resume", () => {
-  it("after many slots makes up for at most one of them", async () => {
+  it("after many missed slots runs at most one of them", async () => {
     const { scheduler, clock, runs } = scene();
     await scheduler.start([agent("a", { i: every("5m"), c: cron("*/5 * * * *") }, { capacity: 2 })]);
     await clock.advance("1s");
@@ -105,7 +105,7 @@ describe("disable", () => {
     expect(await plan("a", "x")).toBe("01:05:01 baseline-interval");
   });
 
-  it("written by another, with a slot from before, leaves nothing to run when it is enabled", async () => {
+  it("written by a different process leaves no earlier slot to run when it is enabled", async () => {
     const { scheduler, store, clock, runs, plan } = await running();
     await store.update({ agent: "a", schedule: "x" }, { status: "disabled" });
     await clock.advance("1h");
@@ -142,7 +142,7 @@ describe("disable", () => {
     });
   });
 
-  it("taken back during the same run leaves the schedule as it was", async () => {
+  it("followed by enable during the same run leaves the schedule as it was", async () => {
     const clock = new FakeClock(START);
     const stage = await running({ clock, work: () => clock.sleep("1m") });
     await stage.scheduler.disable("a", "x");
@@ -164,14 +164,14 @@ describe("hint", () => {
     expect(await plan("a", "y")).toBe("00:30 clamped-min");
   });
 
-  it("takes the place of the one before", async () => {
+  it("replaces the hint before it", async () => {
     const { scheduler, plan } = await running();
     await scheduler.hint("a", "x", { interval: "1m" });
     await scheduler.hint("a", "x", { runAt: "2026-03-01T00:02:00Z" });
     expect(await plan("a", "x")).toBe("00:02 ai-oneshot");
   });
 
-  it("counts for an hour, from its time where it has one", async () => {
+  it("is valid for an hour, counted from its runAt if it has one", async () => {
     const { scheduler, status } = await running();
     await scheduler.hint("a", "x", { interval: "1m" });
     expect((await status("a", "x")).hint?.expires_at).toBe("2026-03-01T01:00:01.000Z");
@@ -179,7 +179,7 @@ describe("hint", () => {
     expect((await status("a", "x")).hint?.expires_at).toBe("2026-03-01T09:00:00.000Z");
   });
 
-  it("is taken back by clearHints", async () => {
+  it("is removed by clearHints", async () => {
     const { scheduler, plan, state } = await running();
     await scheduler.hint("a", "x", { interval: "1m" });
     await scheduler.clearHints("a");
@@ -187,7 +187,7 @@ describe("hint", () => {
     expect((await state("a", "x")).hint ?? null).toBeNull();
   });
 
-  it("that cannot be read is dropped with a warning, and the schedule runs", async () => {
+  it("that is invalid is dropped with a warning, and the schedule runs", async () => {
     const store = new MemoryStore();
     await store.update(
       { agent: "a", schedule: "x" },
@@ -199,7 +199,7 @@ describe("hint", () => {
     expect((await state("a", "x")).hint ?? null).toBeNull();
   });
 
-  it("that cannot be read and came while the job ran is dropped when it ends", async () => {
+  it("that is invalid and came while the job ran is dropped at its end", async () => {
     const clock = new FakeClock(START);
     const stage = await running({ clock, work: () => clock.sleep("1m") });
     await stage.store.update(
@@ -226,7 +226,7 @@ class GatedStore extends MemoryStore {
   }
 }
 
-describe.each(["before", "after"] as const)("what is said just %s the end of a job is written", (moment) => {
+describe.each(["before", "after"] as const)("a call just %s the end of a job is written", (moment) => {
   /** The second run of `x`, at 00:05, has ended, and its end is on the way. */
   async function ending(): Promise<Scene & { readonly open: () => Promise<void> }> {
     const store = new GatedStore();
@@ -257,14 +257,14 @@ describe.each(["before", "after"] as const)("what is said just %s the end of a j
     expect(await state("a", "x")).toMatchObject({ status: "disabled", next_run_at: null, failure_count: 0 });
   });
 
-  it("advises it", async () => {
+  it("sets its hint", async () => {
     const { scheduler, open, plan } = await ending();
     await scheduler.hint("a", "x", { interval: "1m" });
     await open();
     expect(await plan("a", "x")).toBe("00:06 ai-interval");
   });
 
-  it("takes the advice back", async () => {
+  it("removes its hint", async () => {
     const { scheduler, open, plan } = await ending();
     await scheduler.hint("a", "x", { interval: "1m" });
     await scheduler.clearHints("a", "x");

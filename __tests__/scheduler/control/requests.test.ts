@@ -11,6 +11,7 @@ import {
 import { askScheduler } from "../../../src/scheduler/control/ask-scheduler.js";
 import { EventHub } from "../../../src/scheduler/events.js";
 import { type RequestedActions, Requests } from "../../../src/scheduler/control/requests.js";
+import { WakeableLoop } from "../../../src/scheduler/loop/wakeable-loop.js";
 import { Roster } from "../../../src/scheduler/roster.js";
 import type { SchedulerContext } from "../../../src/scheduler/context.js";
 import { stateDirectory } from "../../state/temporary-directory.js";
@@ -31,7 +32,8 @@ function contextOf(store: MemoryStore, clock: FakeClock): SchedulerContext {
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const events = new EventHub(() => {});
   const roster = new Roster([agent("a", { x: every("1h") })]);
-  return { clock, store, roster, log, events, random: () => 0, checkInterval: 1_000 };
+  const loop = new WakeableLoop(clock);
+  return { clock, store, loop, roster, log, events, random: () => 0, checkInterval: 1_000 };
 }
 
 /** Lets time pass while nobody waits for the disk, until the promise has ended. */
@@ -47,6 +49,7 @@ async function passing<Result>(
   while (!race.isOver) {
     await vi.waitFor(() => expect(race.isOver || clock.sleeping >= sleepers()).toBe(true), {
       timeout: 20_000,
+      interval: 1,
     });
     await clock.advance(100);
   }
@@ -81,14 +84,14 @@ async function asked(
 }
 
 describe("a request to run a schedule", () => {
-  it("starts a job now, and answers which", async () => {
+  it("starts a job now, and returns its id", async () => {
     const stage = await asked();
     const answer = await stage.ask(X, { action: "run" });
     expect(stage.jobs).toHaveLength(2);
     expect(stage.jobs[1]).toMatchObject({ id: answer?.job_id, trigger: "manual", source: "manual" });
   });
 
-  it("is gone when it was answered", async () => {
+  it("is removed when its reply is written", async () => {
     const stage = await asked();
     const answer = await stage.ask(X, { action: "run" });
     const state = await stage.guest.read(X);
@@ -96,7 +99,7 @@ describe("a request to run a schedule", () => {
     expect(state.request_answer).toEqual(answer);
   });
 
-  it("starts one though the schedule is paused", async () => {
+  it("starts a job although the schedule is paused", async () => {
     const stage = await asked();
     await stage.scheduler.pause("a", "x");
     expect(await stage.ask(X, { action: "run" })).toMatchObject({ job_id: expect.any(String) });
@@ -116,13 +119,13 @@ describe("a request to run a schedule", () => {
     expect(stage.jobs).toHaveLength(1);
   });
 
-  it("is refused for a schedule that is not known", async () => {
+  it("is refused for an unknown schedule", async () => {
     const stage = await asked();
     const answer = await stage.ask({ agent: "a", schedule: "y" }, { action: "run" });
     expect(answer).toMatchObject({ refusal: "unknown_schedule" });
   });
 
-  it("starts one job, however often it is written", async () => {
+  it("starts one job, however often the request is written", async () => {
     const stage = await asked();
     const request = { id: "r1", action: "run", expires_at: "2026-03-01T00:10:00.000Z" } as const;
     await stage.guest.update(X, { request });
@@ -137,7 +140,7 @@ describe("a request to run a schedule", () => {
     expect(stage.jobs).toHaveLength(2);
   });
 
-  it("that is seen again while it is acted on, also by another scheduler, starts no second job", async () => {
+  it("starts no second job when it is seen again meanwhile, also by a different scheduler", async () => {
     const store = new MemoryStore();
     const clock = new FakeClock(START);
     const context = contextOf(store, clock);
@@ -157,7 +160,7 @@ describe("a request to run a schedule", () => {
     expect(runs).toBe(1);
   });
 
-  it("is not answered by a scheduler that stops: another may take it", async () => {
+  it("is left by a scheduler that stops, so that a different one may accept it", async () => {
     const store = new MemoryStore();
     const clock = new FakeClock(START);
     const context = contextOf(store, clock);
@@ -172,7 +175,7 @@ describe("a request to run a schedule", () => {
     expect((await store.read(X)).request?.id).toBe("r1");
   });
 
-  it("is refused by a scheduler that has no room and no others beside it", async () => {
+  it("is refused by the only scheduler if it has no room", async () => {
     const stage = await asked((_, clock) => clock.sleep("30m"), { maxConcurrent: 1 });
     stage.scheduler.setAgents([agent("a", { x: every("1h"), y: { type: "webhook" } }, { capacity: 2 })]);
     const answer = await stage.ask({ agent: "a", schedule: "y" }, { action: "run" });
@@ -180,7 +183,7 @@ describe("a request to run a schedule", () => {
     expect(stage.clock.now().getTime() - Date.parse(START)).toBeLessThan(5_000);
   });
 
-  it("that has expired is left alone", async () => {
+  it("that has expired is ignored", async () => {
     const stage = await asked();
     await stage.guest.update(X, { request: { id: "r1", action: "run", expires_at: START } });
     await vi.waitFor(() => expect(stage.clock.sleeping).toBeGreaterThan(0));
@@ -192,7 +195,7 @@ describe("a request to run a schedule", () => {
 });
 
 describe("a request to cancel a job", () => {
-  it("tells it to end", async () => {
+  it("cancels the job", async () => {
     const stage = await asked((signal, clock) => clock.sleep("30m", signal));
     const { id } = stage.jobs[0] ?? { id: "" };
     expect(await stage.ask(X, { action: "cancel", job_id: id })).toMatchObject({ job_id: id });
@@ -206,7 +209,7 @@ describe("a request to cancel a job", () => {
   });
 });
 
-describe("a request on a store that others share", () => {
+describe("a request on a store that several nodes share", () => {
   class SharedStore extends MemoryStore {
     readonly holdMs = 22_500;
   }
@@ -240,26 +243,26 @@ describe("a request on a store that others share", () => {
     return { isLeft: left != null, refusal: left?.refusal, answer };
   }
 
-  it("to run a schedule is left to who knows that", async () => {
+  it("to run a schedule is left to a node that has the schedule", async () => {
     expect(await seen({ action: "run" }, { key: { agent: "b", schedule: "x" } })).toMatchObject({
       isLeft: true,
     });
     expect(await seen({ action: "run" })).toMatchObject({ isLeft: false, answer: { job_id: JOB } });
   });
 
-  it("to run a schedule is left by who is full, and says why", async () => {
+  it("to run a schedule is left by a full node, with the reason", async () => {
     const left = { isLeft: true, refusal: "at_capacity", answer: undefined };
     expect(await seen({ action: "run" }, { isFull: true })).toEqual(left);
     // It has become full since it took the request.
     expect(await seen({ action: "run" }, { run: async () => "full" })).toEqual(left);
   });
 
-  it("to run a schedule is refused at once when its agent may have no more jobs anywhere", async () => {
+  it("to run a schedule is refused at once when its agent is at capacity over all nodes", async () => {
     const answer = { id: "r1", refusal: "at_capacity" };
     expect(await seen({ action: "run" }, { run: async () => "at_capacity" })).toMatchObject({ answer });
   });
 
-  it("that is put back takes no other's place", async () => {
+  it("that is put back does not replace a newer request", async () => {
     const store = new SharedStore();
     const context = contextOf(store, new FakeClock(START));
     const request = { id: "r1", action: "run", expires_at: "2026-03-02T00:00:00Z" } as const;
@@ -277,25 +280,25 @@ describe("a request on a store that others share", () => {
     expect((await store.read(X)).request?.id).toBe("r2");
   });
 
-  it("to cancel a job is done by who is full, too", async () => {
+  it("to cancel a job is accepted by a full node too", async () => {
     const cancel = { action: "cancel", job_id: JOB } as const;
     expect(await seen(cancel, { here: [JOB], isFull: true })).toMatchObject({ answer: { job_id: JOB } });
   });
 
-  it("to cancel a job is left to who runs it", async () => {
+  it("to cancel a job is left to the node that runs it", async () => {
     const cancel = { action: "cancel", job_id: JOB } as const;
     expect(await seen(cancel)).toMatchObject({ isLeft: true });
     expect(await seen(cancel, { here: [JOB] })).toMatchObject({ isLeft: false, answer: { job_id: JOB } });
   });
 
-  it("to cancel a job that nobody runs is refused by who sees it", async () => {
+  it("to cancel a job that no node runs is refused by the node that sees it", async () => {
     const answer = { refusal: "not_running" };
     expect(await seen({ action: "cancel", job_id: JOB }, { claim: null })).toMatchObject({ answer });
     expect(await seen({ action: "cancel", job_id: "job-2026-03-01-bbbbbb" })).toMatchObject({ answer });
   });
 });
 
-describe("a request that nobody answers", () => {
+describe("a request without a reply", () => {
   interface Waiting {
     readonly store: MemoryStore;
     readonly asking: Promise<RequestAnswer | undefined>;
@@ -317,7 +320,7 @@ describe("a request that nobody answers", () => {
       request == null ? {} : { request: { ...request, refusal: "at_capacity" } },
     );
 
-  it("is written again while it is waited for, and then taken back", async () => {
+  it("is written again while its caller waits, and then removed", async () => {
     const clock = new FakeClock(START);
     await using store = new FileStore({ stateDir: stateDirectory(), clock });
     const seen = new Set<string | undefined>();
@@ -341,7 +344,7 @@ describe("a request that nobody answers", () => {
     expect((await store.read(X)).request).toBeUndefined();
   });
 
-  it("although it was taken is not written again", async () => {
+  it("that was accepted is not written again", async () => {
     const clock = new FakeClock(START);
     const store = new MemoryStore({ clock });
     const asking = askScheduler(store, X, { action: "run" }, { clock, timeoutMs: 5_000 });
@@ -356,7 +359,7 @@ describe("a request that nobody answers", () => {
     expect(await asking).toBeUndefined();
   });
 
-  it("and that was left because all are full was refused for that", async () => {
+  it("that was left because all nodes are full is refused with that reason", async () => {
     const { store, asking, pass } = await waiting();
     for (let second = 0; second < 5; second++) {
       await leave(store);
@@ -366,14 +369,14 @@ describe("a request that nobody answers", () => {
     expect((await store.read(X)).request).toBeUndefined();
   });
 
-  it("and that was left once, by somebody who has not been heard of since, was not refused", async () => {
+  it("that was left once, by a node that is silent since, is not taken for refused", async () => {
     const { store, asking, pass } = await waiting();
     await leave(store);
     await pass("5s");
     expect(await asking).toBeUndefined();
   });
 
-  it("although somebody took it after it was left was not refused: it may be running", async () => {
+  it("that was left and then accepted is not taken for refused: its job may run", async () => {
     const { store, asking, pass } = await waiting();
     await leave(store);
     // It was written again since.
@@ -383,7 +386,7 @@ describe("a request that nobody answers", () => {
     expect(await asking).toBeUndefined();
   });
 
-  it("is noticed by a scheduler that starts meanwhile", async () => {
+  it("is seen by a scheduler that starts meanwhile", async () => {
     const stateDir = stateDirectory();
     const clock = new FakeClock(START);
     await using guest = new FileStore({ stateDir, clock });
@@ -425,7 +428,7 @@ describe("a scheduler that stops and waits for a job", () => {
     return { ...stage, store, jobId: job?.id ?? "", stopped };
   };
 
-  it("still obeys who asks to cancel it, and answers before it closes the store", async () => {
+  it("still accepts a request to cancel the job, and replies before it closes the store", async () => {
     const { store, clock, jobId, stopped } = await stopping();
     await store.ask(request("cancel", jobId));
     await clock.advance("1s");
@@ -434,7 +437,7 @@ describe("a scheduler that stops and waits for a job", () => {
     expect(await store.read(X)).toMatchObject({ request_answer: { id: "r1", job_id: jobId } });
   });
 
-  it("leaves a request to run alone, for whoever runs the schedule next", async () => {
+  it("leaves a request to run for the next scheduler", async () => {
     const { store, clock, scheduler, jobId, stopped } = await stopping();
     await store.ask(request("run"));
     await clock.advance("1s");
@@ -444,7 +447,7 @@ describe("a scheduler that stops and waits for a job", () => {
     await stopped;
   });
 
-  it("hears all requests once it is started again", async () => {
+  it("accepts all requests once it is started again", async () => {
     const { store, clock, scheduler, stopped } = await stopping();
     void stopped.catch(() => {});
     const [job] = await store.jobs.list();

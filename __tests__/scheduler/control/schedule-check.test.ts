@@ -39,7 +39,7 @@ describe("whether a schedule would start", () => {
     ]);
   });
 
-  it("is granted when nothing speaks against it: a time equal to now is due", () => {
+  it("is granted without a reason against it: a time equal to now is due", () => {
     const question: ScheduleQuestion = {
       schedule: { type: "once" },
       state: { status: "idle", next_run_at: START },
@@ -54,7 +54,7 @@ describe("whether a schedule would start", () => {
     });
   });
 
-  it("asks no time where there is none", () => {
+  it("does not check the time if none is given", () => {
     const { nowMs: _, ...timeless } = { ...WORST, schedule: { type: "interval" as const }, isRunning: false };
     const state = { ...WORST.state, status: "idle" as const };
     expect(checkSchedule({ ...timeless, state, isAtCapacity: false })).toEqual({ shouldTrigger: true });

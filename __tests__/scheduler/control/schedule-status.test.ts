@@ -6,7 +6,7 @@ import { agent, cron, every, once, scene, type Scene } from "../scene.js";
 const NEXT_WEEK = once("2026-03-08T00:00:00Z");
 
 describe("the status of a schedule", () => {
-  it("has what is known of it, every field", async () => {
+  it("has every field that is known of it", async () => {
     const { scheduler, clock, status } = scene({ work: () => Promise.reject(new Error("boom")) });
     await scheduler.start([agent("a", { x: every("1h") })]);
     await clock.advance("1m");
@@ -32,7 +32,7 @@ describe("the status of a schedule", () => {
     } satisfies ScheduleStatus);
   });
 
-  it("of one that never ran has no more than its plan", async () => {
+  it("of one that never ran has only its plan", async () => {
     const { scheduler, status } = scene();
     await scheduler.start([agent("a", { x: NEXT_WEEK })]);
     expect(await status("a", "x")).toEqual({
@@ -51,7 +51,7 @@ describe("the status of a schedule", () => {
     } satisfies ScheduleStatus);
   });
 
-  it("counts what was missed, and says until when it is paused", async () => {
+  it("counts missed slots, and shows until when it is paused", async () => {
     const { scheduler, clock, status } = scene();
     await scheduler.start([agent("a", { x: once("2026-02-01T00:00:00Z"), y: every("1h") })]);
     await clock.advance("1s");
@@ -83,7 +83,7 @@ describe("the status of a schedule", () => {
     expect(await status("a", "good")).toMatchObject({ lastError: undefined });
   });
 
-  it("that was refused after it had run shows no run to come", async () => {
+  it("that was refused after it had run shows no next run", async () => {
     const before = scene();
     await before.scheduler.start([agent("a", { x: every("1h") })]);
     await before.clock.advance("1s");
@@ -127,7 +127,7 @@ describe("what a schedule waits for", () => {
     expect((await status("a", "x")).waiting).toBe("disabled");
   });
 
-  it("is a pause where its end is what comes next", async () => {
+  it("is a pause if the end of the pause comes next", async () => {
     const { scheduler, clock, status } = scene();
     await scheduler.start([agent("a", { x: every("1h") })]);
     await clock.advance("1s");
@@ -135,7 +135,7 @@ describe("what a schedule waits for", () => {
     expect((await status("a", "x")).waiting).toBe("paused");
   });
 
-  it("is capacity also where the whole herd is at its limit", async () => {
+  it("is capacity also when the whole fleet is at its limit", async () => {
     const { clock, status } = await crowded({ maxConcurrent: 2 });
     await clock.advance("2m");
     expect((await status("b", "x")).waiting).toBe("at_capacity");
@@ -150,7 +150,7 @@ describe("what a schedule waits for", () => {
 });
 
 describe("the list of schedules", () => {
-  it("has those of one agent, or of all, in the order of their definition", async () => {
+  it("has the schedules of one agent, or of all, in the order of their definition", async () => {
     const { scheduler } = scene();
     await scheduler.start([agent("b", { z: NEXT_WEEK, y: NEXT_WEEK }), agent("a", { x: NEXT_WEEK })]);
     const names = (list: readonly ScheduleStatus[]): string[] =>

@@ -6,7 +6,7 @@ import { agent, cron, every, once, scene, type Scene } from "../scene.js";
 const NEXT_WEEK = once("2026-03-08T00:00:00Z");
 
 describe("trigger", () => {
-  it("starts the schedule that is named, or the agent's first, and answers the job's id", async () => {
+  it("starts the named schedule, or the agent's first, and returns the job's id", async () => {
     const { scheduler, clock, runs, jobs } = scene();
     await scheduler.start([agent("a", { first: NEXT_WEEK, second: NEXT_WEEK }, { capacity: 2 })]);
     const named = await scheduler.trigger("a", "second");
@@ -16,7 +16,7 @@ describe("trigger", () => {
     expect([named, unnamed]).toEqual(jobs.map(({ id }) => ({ success: true, jobId: id })));
   });
 
-  it("is on record as manual, for the time it was called", async () => {
+  it("is recorded as manual, with the time of the call as slot", async () => {
     const stage = scene();
     await stage.scheduler.start([agent("a", { x: cron("0 12 * * *") })]);
     await stage.clock.advance("90s");
@@ -69,7 +69,7 @@ describe("trigger", () => {
     expect(runs).toEqual([]);
   });
 
-  it("does not start a schedule that runs", async () => {
+  it("does not start a running schedule", async () => {
     const stage: Scene = scene({ work: () => stage.clock.sleep("1m") });
     await stage.scheduler.start([agent("a", { x: NEXT_WEEK }, { capacity: 2 })]);
     const both = await Promise.all([stage.scheduler.trigger("a", "x"), stage.scheduler.trigger("a", "x")]);
@@ -92,7 +92,7 @@ describe("trigger", () => {
     });
   });
 
-  it("answers an error before start and after stop", async () => {
+  it("returns an error before start and after stop", async () => {
     const { scheduler } = scene();
     const error = "The scheduler is not running: call start() first";
     const refused = { success: false, error, code: "NOT_RUNNING" };
@@ -102,7 +102,7 @@ describe("trigger", () => {
     expect(await scheduler.trigger("a")).toEqual(refused);
   });
 
-  it("answers an error when the claim cannot be written, and works again when it can", async () => {
+  it("returns an error when the claim cannot be written, and works again when it can", async () => {
     class FailingStore extends MemoryStore {
       isFailing = true;
       override claim(key: Parameters<MemoryStore["claim"]>[0]): ReturnType<MemoryStore["claim"]> {
@@ -117,7 +117,7 @@ describe("trigger", () => {
     expect(await scheduler.trigger("a")).toMatchObject({ success: true });
   });
 
-  it("counts as a run: an interval goes on from its end, cron on its grid, a `once` still has its time", async () => {
+  it("counts as a run: an interval counts from its end, cron keeps its grid, a `once` keeps its time", async () => {
     const { scheduler, clock, plan } = scene();
     await scheduler.start([
       agent(
@@ -134,7 +134,7 @@ describe("trigger", () => {
     expect(await plan("a", "once")).toBe("02:00 once");
   });
 
-  it("serves a slot that waits: it does not run a second time", async () => {
+  it("uses up a slot that waits, which does not run a second time", async () => {
     const stage: Scene = scene({
       work: ({ scheduleName }) => (scheduleName === "long" ? stage.clock.sleep("10m") : undefined),
     });

@@ -5,7 +5,7 @@ const quiet = { info() {}, warn() {}, error() {} };
 const schedules = { hourly: { type: "interval", interval: "1h" } } as const;
 
 describe("what a job is given", () => {
-  it("has a log that may be taken out of it", async () => {
+  it("has a log that works without its `this`", async () => {
     const clock = new FakeClock();
     const store = new MemoryStore();
     const scheduler = new Scheduler({ store, clock, logger: quiet });
@@ -21,7 +21,7 @@ describe("what a job is given", () => {
     await scheduler.stop();
   });
 
-  it("has a signal that fires when it is cancelled, and is the same one whenever it is asked for", async () => {
+  it("has one signal, which fires when the job is cancelled", async () => {
     const clock = new FakeClock();
     const scheduler = new Scheduler({ store: new MemoryStore(), clock, logger: quiet });
     const jobs: Job[] = [];
@@ -39,7 +39,7 @@ describe("what a job is given", () => {
     await scheduler.stop();
   });
 
-  it("has a signal that has fired when it is first looked at after the job was cancelled", async () => {
+  it("has a signal that has fired when it is first read after the job was cancelled", async () => {
     const clock = new FakeClock();
     const scheduler = new Scheduler({ store: new MemoryStore(), clock, logger: quiet });
     const seen: boolean[] = [];
@@ -66,7 +66,7 @@ describe("what is recorded of a job", () => {
     }
   }
 
-  it("that ends at once is how long it took, and not how long others did that started with it", async () => {
+  it("has the duration of a job that ends at once, without the jobs that started with it", async () => {
     const clock = new SteppingClock();
     const store = new MemoryStore();
     const scheduler = new Scheduler({ store, clock, logger: quiet });

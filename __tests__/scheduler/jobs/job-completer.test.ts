@@ -58,7 +58,7 @@ describe("jobs that end together", () => {
     expect(endedAgents()).toBe("abc");
   });
 
-  it("have one call for their starts when they go on for a while", async () => {
+  it("have one call for their starts when they run for a while", async () => {
     const clock = new FakeClock(START);
     const oneSecond = clock.sleep("1s");
     const { scheduler, store } = stage({ clock, work: () => oneSecond });
@@ -69,7 +69,7 @@ describe("jobs that end together", () => {
 });
 
 describe("an end that the store cannot write", () => {
-  it("costs no other job its result or a moment, and is written when the store can", async () => {
+  it("delays no other job, and is written when the store can", async () => {
     const { scheduler, clock, store, errors, ended, endedAgents, state, plan } = stage();
     store.refused = "b";
     await scheduler.start(fleetOf("abc"));
@@ -163,7 +163,7 @@ describe("a record that cannot be written", () => {
 });
 
 describe("a job log that hangs", () => {
-  it("keeps no schedule waiting, and has all ends when it goes on", async () => {
+  it("keeps no schedule waiting, and has all ends when it continues", async () => {
     const { scheduler, clock, store, runs, endedAgents } = stage();
     const gate = store.hold("closeRecords");
     await scheduler.start([agent("a", { x: cron("* * * * *") })]);

@@ -74,7 +74,7 @@ describe("the phases of a job", () => {
     expect(job.phase).toBe(from);
   });
 
-  it("are all of these and no others", () => {
+  it("are exactly the phases of the table", () => {
     expect(NEXT_PHASES).toEqual({
       running: ["stopping", "ended"],
       stopping: ["ended"],
@@ -93,7 +93,7 @@ describe("the phases of a job", () => {
   });
 });
 
-describe("a job that is told to stop", () => {
+describe("a job that is stopped", () => {
   it("has its signal fired with the reason", () => {
     const job = newJob();
     const { signal } = job;
@@ -102,7 +102,7 @@ describe("a job that is told to stop", () => {
     expect((signal.reason as Error).message).toBe("enough");
   });
 
-  it("has a signal that has fired also when it asks for it later", () => {
+  it("has a signal that has fired also when it is first read later", () => {
     const job = newJob();
     job.stop("cancelled", "enough");
     expect(job.signal.aborted).toBe(true);
@@ -151,13 +151,13 @@ describe("a job whose schedule is claimed again", () => {
     expect(job.continueUnder(later)).toBe(true);
   });
 
-  it("does not when another node had its slot", () => {
+  it("does not continue when a different node had its slot", () => {
     const job = newJob();
     job.stop("superseded", "taken");
     expect(job.continueUnder(later)).toBe(false);
   });
 
-  it("does not when another node had its slot after it was told to stop", () => {
+  it("does not continue when a different node had its slot after it was stopped", () => {
     const job = newJob();
     job.stop("cancelled", "enough");
     job.stop("superseded", "taken");
@@ -170,18 +170,21 @@ describe("a job whose schedule is claimed again", () => {
     expect(job.continueUnder(claim("two"))).toBe(true);
   });
 
-  it("leaves a later slot to a job of its own when it has ended", () => {
+  it("leaves a later slot to a new job when it has ended", () => {
     const job = newJob();
     end(job);
     expect(job.continueUnder(later)).toBe(false);
     expect(job.claim.token).toBe("one");
   });
 
-  it.each(["settled", "abandoned"] as const)("leaves it alone when it is %s", (phase) => {
-    const job = newJob();
-    INTO[phase](job);
-    expect(job.continueUnder(claim("two"))).toBe(false);
-  });
+  it.each(["settled", "abandoned"] as const)(
+    "does not continue under the new claim when it is %s",
+    (phase) => {
+      const job = newJob();
+      INTO[phase](job);
+      expect(job.continueUnder(claim("two"))).toBe(false);
+    },
+  );
 });
 
 describe("what a host learns of a job", () => {

@@ -54,7 +54,7 @@ describe("a job that outlasts a stop", () => {
     expect(troubles).toEqual([]);
   });
 
-  it("keeps the store open until it has ended, and listens to it, and not longer", async () => {
+  it("keeps the store open and its listener on until it has ended", async () => {
     const { scene, agents } = tenMinutes();
     const { scheduler, clock, store } = scene;
     await scheduler.start(agents);
@@ -103,7 +103,7 @@ describe("a job that outlasts a stop", () => {
     expect(starts).toEqual(["a 00:00", "a 01:10"]);
   });
 
-  it("does not keep a start meanwhile from running the others", async () => {
+  it("does not keep a start meanwhile from running other schedules", async () => {
     const { scene, agents } = tenMinutes();
     const { scheduler, clock, starts } = scene;
     await scheduler.start(agents);
@@ -128,7 +128,7 @@ describe("a job that outlasts a stop", () => {
     expect([stop.state, store.count("close"), clock.sleeping]).toEqual(["fulfilled", 1, 0]);
   });
 
-  it("is recorded although that fails at first", async () => {
+  it("is recorded although the write fails at first", async () => {
     const { scene, agents } = tenMinutes();
     const { scheduler, clock, store, troubles } = scene;
     await scheduler.start(agents);
@@ -162,7 +162,7 @@ describe("a claim", () => {
     },
   );
 
-  it("lasts also while its job outlasts a stop", async () => {
+  it("is renewed also while its job outlasts a stop", async () => {
     const { scene, agents } = tenMinutes({ checkInterval: 60_000, leaseMs: 30_000 });
     const { scheduler, clock, store } = scene;
     await scheduler.start(agents);
@@ -203,7 +203,7 @@ describe("a claim", () => {
     },
   );
 
-  it("is kept although its lease ended while its result could not be written", async () => {
+  it("is kept although its lease ended while the result of its job could not be written", async () => {
     const { scene, agents, running } = tenMinutes({ leaseMs: 30_000 });
     const { scheduler, clock, starts, store } = scene;
     await scheduler.start(agents);
@@ -219,7 +219,7 @@ describe("a claim", () => {
     expect([clock.sleeping, scheduler.getTotalRunningJobCount()]).toEqual([0, 0]);
   });
 
-  it("that comes while the result of the job before is on its way starts a job of its own", async () => {
+  it("that comes while the result of the last job is being written starts a new job", async () => {
     const scene = gatedScene({ leaseMs: 30_000 });
     const { scheduler, clock, starts, store } = scene;
     const gate = store.hold("finishJobs", "after");

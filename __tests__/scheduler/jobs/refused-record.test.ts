@@ -20,7 +20,7 @@ class RefusingStore extends MemoryStore {
 }
 
 describe("a job that the log can never record", () => {
-  it("ends as others do, and is reported once", async () => {
+  it("ends as any other job, and is reported once", async () => {
     const clock = new FakeClock();
     const errors: string[] = [];
     const logger = { info() {}, warn() {}, error: (message: string) => void errors.push(message) };

@@ -51,7 +51,7 @@ describe("a job's function", () => {
   it.each([
     ["at once", () => "done"],
     ["later", () => later(() => "done")],
-  ])("that answers %s has completed", async (_, run) => {
+  ])("that returns %s has completed", async (_, run) => {
     const { record } = await outcomeOf(run);
     expect(record).toMatchObject({ status: "completed", summary: "done", error: null });
   });
@@ -65,7 +65,7 @@ describe("a job's function", () => {
   });
 
   it.each([
-    ["answers", (): string => "done"],
+    ["returns", (): string => "done"],
     ["throws", boom],
   ])("that writes output and %s at once has all of it, closed, when it has ended", async (_, end) => {
     let log: Job["log"] = () => {};
@@ -85,7 +85,7 @@ describe("an executor", () => {
   it.each([
     ["at once", () => ({ success: false, error: "no" })],
     ["later", () => later(() => ({ success: false, error: "no" }))],
-  ])("that answers %s decides how the job ended", async (_, execute) => {
+  ])("that returns %s decides how the job ended", async (_, execute) => {
     const { record } = await outcomeOf(undefined, { jobExecutor: { execute } });
     expect(record).toMatchObject({ status: "failed", error: "no" });
   });
@@ -93,7 +93,7 @@ describe("an executor", () => {
   it.each([
     ["at once", boom],
     ["later", () => later(boom)],
-    ["by an answer that is none", () => null as never],
+    ["by an invalid result", () => null as never],
   ])("that fails %s fails the job", async (_, execute) => {
     const { record } = await outcomeOf(undefined, { jobExecutor: { execute } });
     expect(record).toMatchObject({ status: "failed" });
@@ -102,7 +102,7 @@ describe("an executor", () => {
 
 const WORK = { work_source: { type: "list" } };
 
-describe("work from outside", () => {
+describe("a work source", () => {
   const item: WorkItem = {
     id: "7",
     source: "list",
@@ -128,14 +128,14 @@ describe("work from outside", () => {
   it.each([
     ["success", (): string => "fixed", { summary: "fixed", error: undefined }],
     ["failure", boom, { summary: "Job completed", error: "boom" }],
-  ])("is told of a %s", async (outcome, run, details) => {
+  ])("receives the %s of a job", async (outcome, run, details) => {
     const { outcomes, options } = source(item);
     const { record } = await outcomeOf(run, options, WORK);
     expect(outcomes).toEqual([["7", { outcome, ...details }]]);
     expect(record?.status).toBe(outcome === "success" ? "completed" : "failed");
   });
 
-  it("that is not there is told as a skip, and no job is called", async () => {
+  it("without an item is reported as a skip, and no job is called", async () => {
     const { record, skips } = await outcomeOf(boom, source(null).options, WORK);
     expect(record).toMatchObject({ status: "completed", summary: "no work" });
     expect(skips).toEqual(["no_work"]);

@@ -90,7 +90,7 @@ describe("runSchedule", () => {
     await store.close();
   });
 
-  it("runs nothing where there is no work, and plans the next run", async () => {
+  it("runs nothing without a work item, and plans the next run", async () => {
     const workSourceManager: WorkSources = {
       getNextWorkItem: async () => ({ item: undefined }),
       reportOutcome: async () => {},
@@ -110,7 +110,7 @@ describe("runSchedule", () => {
     await store.close();
   });
 
-  it("answers the item that it worked on", async () => {
+  it("returns the item that it worked on", async () => {
     const outcomes: string[] = [];
     const workSourceManager: WorkSources = {
       getNextWorkItem: async () => ({ item: workItem() }),
@@ -126,7 +126,7 @@ describe("runSchedule", () => {
     await store.close();
   });
 
-  it("tells its job to end when it is cancelled", async () => {
+  it("cancels its job when it is cancelled", async () => {
     const canceller = new AbortController();
     const waiting: Agent = {
       name: "reader",
@@ -145,7 +145,7 @@ describe("runSchedule", () => {
     await store.close();
   });
 
-  it("tells its job to end when its item may be another's", async () => {
+  it("cancels its job when its item may have been claimed again", async () => {
     const clock = new FakeClock("2026-03-01T00:00:00Z");
     const workSourceManager: WorkSources = {
       getNextWorkItem: async () => ({ item: workItem(), renewEveryMs: 60_000 }),
@@ -169,7 +169,7 @@ describe("runSchedule", () => {
     await store.close();
   });
 
-  it("leaves a schedule disabled that was disabled while it ran", async () => {
+  it("keeps a schedule disabled that was disabled while it ran", async () => {
     const stateDir = stateDirectory();
     const disabling: Agent = {
       name: "reader",
@@ -183,7 +183,7 @@ describe("runSchedule", () => {
     await store.close();
   });
 
-  it("answers a broken executor as a failure", async () => {
+  it("returns a failure when the executor throws", async () => {
     const execute = (): never => {
       throw new Error("boom");
     };

@@ -26,8 +26,8 @@ async function superseded(
   return { ...set, ended };
 }
 
-describe("a job whose slot another has taken", () => {
-  it("is recorded as interrupted, with how it ended itself and its summary", async () => {
+describe("a job whose slot was claimed again", () => {
+  it("is recorded as interrupted, with its own end and summary", async () => {
     const { ended } = await superseded(true, () => "all is well");
     expect(ended).toMatchObject([
       {
@@ -54,7 +54,7 @@ describe("a job whose slot another has taken", () => {
     expect(state).not.toHaveProperty("last_completed_at");
   });
 
-  it("ends so on a store with one owner too", async () => {
+  it("is recorded the same way on a store with one owner", async () => {
     const { ended } = await superseded(false, () => "all is well");
     expect(ended).toMatchObject([{ status: "interrupted", summary: "all is well" }]);
   });

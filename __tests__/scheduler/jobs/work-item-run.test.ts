@@ -73,7 +73,7 @@ const boom = (): never => {
 };
 
 describe("a run on a work item", () => {
-  it("tells its source of a success, under the claim it was given", async () => {
+  it("reports a success to its source, under its claim", async () => {
     const told = telling({ item, claim: "c1" });
     const { record, scheduler } = await ran(told, { run: ({ workItem: given }) => `did ${given?.title}` });
     expect(told.calls).toEqual(["asked for fixer", "reported list:7 c1 success: did Fix the login"]);
@@ -84,7 +84,7 @@ describe("a run on a work item", () => {
     await scheduler.stop();
   });
 
-  it("tells its source of a failure", async () => {
+  it("reports a failure to its source", async () => {
     const told = telling({ item });
     const { record, scheduler } = await ran(told, { run: boom });
     expect(told.calls.slice(1)).toEqual(["reported list:7 no claim failure: boom"]);
@@ -92,7 +92,7 @@ describe("a run on a work item", () => {
     await scheduler.stop();
   });
 
-  it("gives its item back when the run breaks", async () => {
+  it("releases its item when the executor throws", async () => {
     const told = telling({ item, claim: "c1" });
     const { record, scheduler } = await ran(told, { jobExecutor: { execute: boom } });
     expect(told.calls.slice(1)).toEqual(["released list:7 c1: the run broke: boom"]);
@@ -100,7 +100,7 @@ describe("a run on a work item", () => {
     await scheduler.stop();
   });
 
-  it("gives its item back when it is cancelled", async () => {
+  it("releases its item when it is cancelled", async () => {
     const told = telling({ item });
     const clock = new FakeClock();
     const { scheduler } = await ran(told, { clock, run: ({ signal }) => clock.sleep("1h", signal) });
@@ -110,7 +110,7 @@ describe("a run on a work item", () => {
     expect(told.calls.slice(1)).toEqual([expect.stringMatching(/^released list:7 no claim: /)]);
   });
 
-  it("is not failed by a source that cannot be told", async () => {
+  it("does not fail because its source rejects the report", async () => {
     const told = telling({ item }, { reportOutcome: async () => boom() });
     const { record, lines, scheduler } = await ran(told, { run: () => "done" });
     expect(record).toMatchObject({ status: "completed", summary: "done" });
@@ -120,8 +120,8 @@ describe("a run on a work item", () => {
 
   it.each([
     ["reports", "done", { reportOutcome: async () => false }],
-    ["gives back", "cancelled", { releaseWorkItem: async () => false }],
-  ])("that %s an item which it no longer holds says so", async (_, end, refusing) => {
+    ["releases", "cancelled", { releaseWorkItem: async () => false }],
+  ])("that %s an item which it no longer holds logs a warning", async (_, end, refusing) => {
     const told = telling({ item }, refusing);
     const jobExecutor = {
       execute: () =>
@@ -134,14 +134,14 @@ describe("a run on a work item", () => {
     await scheduler.stop();
   });
 
-  it("fails when the source cannot be asked", async () => {
+  it("fails when the source rejects", async () => {
     const told = telling({ item }, { getNextWorkItem: async () => boom() });
     const { record, scheduler } = await ran(told, { run: () => "done" });
     expect(record).toMatchObject({ status: "failed", error: "boom" });
     await scheduler.stop();
   });
 
-  it("that was claimed elsewhere first is not run, and a warning says so", async () => {
+  it("does not run when its item was claimed elsewhere first, and logs a warning", async () => {
     const told = telling({ item: undefined, isLost: true });
     const { record, lines, scheduler } = await ran(told, { run: boom });
     expect(record).toMatchObject({ status: "completed", summary: "no work", work_item: null });
@@ -149,14 +149,14 @@ describe("a run on a work item", () => {
     await scheduler.stop();
   });
 
-  it("says what it claimed and reported", async () => {
+  it("logs what it claimed and reported", async () => {
     const { lines, scheduler } = await ran(telling({ item }), { run: () => "done" });
     expect(lines).toContain("Claimed list:7 for fixer/work: Fix the login");
     expect(lines).toContain("Reported outcome of list:7 for fixer/work: success");
     await scheduler.stop();
   });
 
-  it("keeps its claim while the job runs, and no longer", async () => {
+  it("renews its claim while the job runs, and not longer", async () => {
     let renewals = 0;
     const renewWorkItem = async (): Promise<boolean> => {
       renewals++;
@@ -173,7 +173,7 @@ describe("a run on a work item", () => {
     await scheduler.stop();
   });
 
-  it("is told to end when its claim was lost, which is renewed no more", async () => {
+  it("cancels its job when its claim was lost, and stops renewing", async () => {
     let renewals = 0;
     const renewWorkItem = async (): Promise<boolean> => {
       renewals++;
@@ -194,8 +194,8 @@ describe("a run on a work item", () => {
   });
 });
 
-describe("an executor of the host's own", () => {
-  it("is told what the job is about", async () => {
+describe("the host's executor", () => {
+  it("receives everything about the job", async () => {
     const seen: unknown[] = [];
     const execute: JobExecution["execute"] = (options) => {
       seen.push(options);

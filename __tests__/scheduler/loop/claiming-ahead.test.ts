@@ -145,7 +145,7 @@ const burst = (names: string): Agent[] => names.split("").map((name) => agent(na
 const idle = (name: string): Agent => agent(name, { x: once("2026-03-08T00:00:00Z") });
 
 describe("a pass over more than the store claims at once", () => {
-  it("asks for the next claims before it starts those it has", async () => {
+  it("requests the next claims before it starts the jobs of the last", async () => {
     const { scheduler, seen, settle } = stage();
     await scheduler.start(burst("abcdefg"));
     await settle();
@@ -163,14 +163,14 @@ describe("a pass over more than the store claims at once", () => {
     ]);
   });
 
-  it("starts those it has when the question is on its way, and not before", async () => {
+  it("starts its jobs after the next request was sent, and not before", async () => {
     const { scheduler, seen, settle } = stage();
     await scheduler.start(burst("abcd"));
     await settle();
     expect(seen("sent", "started").slice(0, 3)).toEqual(["sent", "sent", "started a"]);
   });
 
-  it("starts those it has although the next answer is not there", async () => {
+  it("starts its jobs although the next reply has not come", async () => {
     const { upToSecondQuestion, started } = stage();
     await upToSecondQuestion(burst("abcd"));
     expect(started()).toBe("abc");
@@ -183,7 +183,7 @@ describe("a pass over more than the store claims at once", () => {
     expect(started()).toBe("abcdefghijklmn");
   });
 
-  it("ends when the store has nothing to give, whatever it says of more", async () => {
+  it("ends when the store returns no claims, although it says that there are more", async () => {
     const { scheduler, store, settle } = stage();
     store.hasMore = () => true;
     await scheduler.start(burst("a"));
@@ -191,7 +191,7 @@ describe("a pass over more than the store claims at once", () => {
     expect(store.steps).toContain("passed");
   });
 
-  it("counts the leases of what it claims from when it asked for that", async () => {
+  it("counts the leases of claims from when it requested them", async () => {
     const clock = new FakeClock(START);
     const told: { readonly name: string; readonly atMs: number }[] = [];
     const { upToSecondQuestion, store } = stage({
@@ -215,7 +215,7 @@ describe("a pass over more than the store claims at once", () => {
     ]);
   });
 
-  it("asks once when the store does not say that there is more", async () => {
+  it("requests claims once when the store does not say that there are more", async () => {
     const { scheduler, store, firstPass } = stage();
     store.hasMore = () => false;
     await scheduler.start(burst("abcdefg"));
@@ -223,7 +223,7 @@ describe("a pass over more than the store claims at once", () => {
     expect(store.limits).toHaveLength(1);
   });
 
-  it("is followed by another at once when the store did not say that there was more", async () => {
+  it("is followed by the next pass at once when the store did not say that there were more claims", async () => {
     const { scheduler, store, started, settle } = stage();
     store.hasMore = () => false;
     await scheduler.start(burst("abcdefg"));
@@ -231,7 +231,7 @@ describe("a pass over more than the store claims at once", () => {
     expect(started()).toBe("abcdefg");
   });
 
-  it("tells of slots that have to wait before it asks for more", async () => {
+  it("reports slots that have to wait before it requests more claims", async () => {
     const { scheduler, clock, store, events, started, settle } = stage({ work: () => clock.sleep("1h") });
     const busy = agent("a", { x: every("1d"), y: every("1d") });
     const told: (string | undefined)[] = [];
@@ -243,8 +243,8 @@ describe("a pass over more than the store claims at once", () => {
   });
 });
 
-describe("the limit of what a pass asks for", () => {
-  it("leaves out what has been claimed and is still to be started", async () => {
+describe("the limit of claims that a pass requests", () => {
+  it("leaves out claims whose jobs have not started yet", async () => {
     const { scheduler, clock, store, started, settle } = stage({
       maxConcurrent: 8,
       work: () => clock.sleep("1h"),
@@ -255,7 +255,7 @@ describe("the limit of what a pass asks for", () => {
     expect(started()).toBe("abcdefgh");
   });
 
-  it("is 0 when what has been claimed is all there is room for", async () => {
+  it("is 0 when the claims use up the fleet's capacity", async () => {
     const { scheduler, clock, store, started, settle } = stage({
       maxConcurrent: 6,
       work: () => clock.sleep("1h"),
@@ -267,7 +267,7 @@ describe("the limit of what a pass asks for", () => {
     expect(started()).toBe("abcdef");
   });
 
-  it("leaves out jobs that run since earlier passes", async () => {
+  it("leaves out jobs of earlier passes that still run", async () => {
     const { scheduler, clock, store, settle } = stage({ maxConcurrent: 8, work: () => clock.sleep("1h") });
     const later = "defghijkl".split("").map((name) => agent(name, { x: once("2026-03-01T00:10:00Z") }));
     await scheduler.start([...burst("abc"), ...later]);
@@ -278,7 +278,7 @@ describe("the limit of what a pass asks for", () => {
     expect(store.limits.slice(before, before + 2)).toEqual([5, 2]);
   });
 
-  it("is never above what may run over all agents, while jobs end and others take their places", async () => {
+  it("never exceeds the fleet's limit, while jobs end and new jobs start", async () => {
     const clock = new FakeClock(START);
     let running = 0;
     let most = 0;
@@ -298,8 +298,8 @@ describe("the limit of what a pass asks for", () => {
   });
 });
 
-describe("a stop while a pass goes on", () => {
-  it("has the claims given back that arrive after it, and none of them started", async () => {
+describe("a stop during a pass", () => {
+  it("gives back the claims that arrive after it, and starts none of them", async () => {
     const { scheduler, upToSecondQuestion, started, givenBack, settle } = stage();
     const answer = await upToSecondQuestion(burst("abcdefghi"));
     const stop = watch(scheduler.stop());
@@ -322,7 +322,7 @@ describe("a stop while a pass goes on", () => {
     expect(started()).toBe("abcdef");
   });
 
-  it("has those given back that were claimed and not yet started", async () => {
+  it("gives back claims whose jobs have not started", async () => {
     const { scheduler, store, started, givenBack, settle } = stage();
     let stop: Promise<void> | undefined;
     store.onAsked = (count) => {
@@ -334,7 +334,7 @@ describe("a stop while a pass goes on", () => {
     expect([started(), givenBack()]).toEqual(["", "abcdef"]);
   });
 
-  it("has no more claims asked for", async () => {
+  it("requests no further claims", async () => {
     const { scheduler, store, givenBack, settle } = stage();
     const answer = store.hold("claimDue", "after");
     await scheduler.start(burst("abcdefghi"));
@@ -348,8 +348,8 @@ describe("a stop while a pass goes on", () => {
   });
 });
 
-describe("a pass that goes on while somebody waits for it", () => {
-  it("lets a job be started by hand before all of the burst is claimed", async () => {
+describe("a pass that continues while a caller waits for it", () => {
+  it("lets a trigger start a job before all of the burst is claimed", async () => {
     const { scheduler, seen, upToSecondQuestion } = stage();
     const answer = await upToSecondQuestion([...burst("abcdefghi"), idle("z")]);
     const triggered = scheduler.trigger("z");
@@ -368,7 +368,7 @@ describe("a pass that goes on while somebody waits for it", () => {
     expect(rest.slice(rest.indexOf("started z") + 1).slice(0, 3)).toEqual(["asked", "asked", "started g"]);
   });
 
-  it("claims the rest ahead also when nothing could be started by hand", async () => {
+  it("claims the rest ahead also when the trigger could not start a job", async () => {
     const { scheduler, clock, seen, upToSecondQuestion } = stage({ work: () => clock.sleep("1h") });
     const answer = await upToSecondQuestion(burst("abcdefghijkl"));
     const triggered = scheduler.trigger("a");
@@ -378,7 +378,7 @@ describe("a pass that goes on while somebody waits for it", () => {
     expect(rest.slice(rest.indexOf("by hand a") + 1).slice(0, 3)).toEqual(["asked", "asked", "started g"]);
   });
 
-  it("goes by new agents before it claims more", async () => {
+  it("applies new agents before it claims more", async () => {
     const { scheduler, seen, started, upToSecondQuestion } = stage();
     const answer = await upToSecondQuestion(burst("abcdefghi"));
     scheduler.setAgents(burst("abcdefghz"));
@@ -414,14 +414,14 @@ describe("a pass over a burst of jobs that end at once", () => {
     return { ...set, settleAll };
   }
 
-  it("goes on for as long as their ends are recorded", async () => {
+  it("continues as long as their ends are recorded", async () => {
     const { scheduler, runs, firstPass } = crowd();
     await scheduler.start(MANY);
     await firstPass;
     expect(runs).toHaveLength(12_000);
   });
 
-  it("is not followed by another while the claims of more than 4,000 of them are held", async () => {
+  it("stops claiming while more than 4,000 of their claims are held", async () => {
     const { scheduler, store, runs, settleAll } = crowd();
     store.hold("finishJobs");
     await scheduler.start(MANY);
@@ -431,7 +431,7 @@ describe("a pass over a burst of jobs that end at once", () => {
     expect(runs.length).toBeLessThanOrEqual(4_000 + 3 * 500);
   });
 
-  it("waits for no log that hangs: what has ended there would not run again", async () => {
+  it("does not wait for a job log that hangs: ended claims would not run again", async () => {
     const { scheduler, store, runs, settleAll } = crowd();
     store.hold("closeRecords");
     await scheduler.start(MANY);
@@ -457,7 +457,7 @@ describe("a pass over a burst of jobs that end at once", () => {
     expect(runs).toHaveLength(heldCount + 12_000);
   });
 
-  it("is followed by others once they are recorded, until all have run", async () => {
+  it("claims the rest once they are recorded, until all have run", async () => {
     const { scheduler, store, runs, settleAll } = crowd();
     store.hold("finishJobs");
     await scheduler.start(MANY);
@@ -468,7 +468,7 @@ describe("a pass over a burst of jobs that end at once", () => {
   });
 });
 
-describe("a question asked ahead that the store fails to answer", () => {
+describe("a claim requested ahead that fails", () => {
   /** Its jobs take an hour: none that ends has the store asked again at once. */
   function failing(): Stage {
     const clock = new FakeClock(START);
@@ -479,14 +479,14 @@ describe("a question asked ahead that the store fails to answer", () => {
     return set;
   }
 
-  it("is told once, like any check that failed", async () => {
+  it("is reported once, like any failed pass", async () => {
     const { scheduler, clock, errors } = failing();
     await scheduler.start(burst("abcdef"));
     await clock.advance("1m");
     expect(errors).toEqual(["Error during schedule check: disk full"]);
   });
 
-  it("costs the jobs claimed before nothing: they run, and are recorded", async () => {
+  it("does not affect the jobs claimed before, which run and are recorded", async () => {
     const { scheduler, clock, ended, started, settle } = failing();
     await scheduler.start(burst("abcdef"));
     await settle();
@@ -499,14 +499,14 @@ describe("a question asked ahead that the store fails to answer", () => {
     ]);
   });
 
-  it("delays the others until the next check, and no longer", async () => {
+  it("delays the remaining slots until the next check, and not longer", async () => {
     const { scheduler, clock, runs } = failing();
     await scheduler.start(burst("abcde"));
     await clock.advance("1m");
     expect(runs).toEqual(["00:00 a/x", "00:00 b/x", "00:00 c/x", "00:00:01 d/x", "00:00:01 e/x"]);
   });
 
-  it("harms no stop that came meanwhile", async () => {
+  it("does not disturb a stop that came meanwhile", async () => {
     const { scheduler, clock, store, errors, started, givenBack, upToSecondQuestion } = failing();
     const answer = await upToSecondQuestion(burst("abcdef"), "before");
     store.fail("claimDue", new Error("disk full"));

@@ -38,7 +38,7 @@ async function idle<Store extends MemoryStore = WatchedStore>(
 }
 
 describe("an idle pass", () => {
-  it("asks the store once", async () => {
+  it("calls the store once", async () => {
     const { store, clock, scheduler } = await idle();
     const { looks } = store;
     const { checkCount } = scheduler.getState();
@@ -53,7 +53,7 @@ describe("an idle pass", () => {
     expect(runs).toEqual(["01:00 a/x"]);
   });
 
-  it("is told as any other", async () => {
+  it("is reported as any other pass", async () => {
     const ticks: number[] = [];
     const { clock } = await idle({ onTick: ({ checkCount }) => void ticks.push(checkCount) });
     const before = ticks.length;
@@ -61,21 +61,21 @@ describe("an idle pass", () => {
     expect(ticks).toHaveLength(before + 10);
   });
 
-  it("sees that there are other agents", async () => {
+  it("applies new agents", async () => {
     const { clock, scheduler, runs } = await idle();
     scheduler.setAgents([hourly, agent("b", { y: every("1h") })]);
     await clock.advance(0);
     expect(runs).toEqual(["00:30 b/y"]);
   });
 
-  it("sees that the clock was set back", async () => {
+  it("notices that the clock was set back", async () => {
     const { clock, plan } = await idle();
     clock.jump("-25h");
     await clock.advance("2s");
     expect(await plan("a", "x")).toBe("2026-02-28 00:00 baseline-cron");
   });
 
-  it("sees that it was set back little by little, at most once for each time", async () => {
+  it("notices that the clock was set back little by little, at most once for each time", async () => {
     const { clock, warnings } = await idle();
     for (let step = 0; step < 5; step++) {
       clock.jump("-2s");
@@ -86,14 +86,14 @@ describe("an idle pass", () => {
     expect(warnings).toHaveLength(5);
   });
 
-  it("sees what somebody else has changed", async () => {
+  it("notices changes from outside", async () => {
     const { clock, store, plan } = await idle();
     await store.changeFromOutside({ agent: "a", schedule: "x" }, "2026-03-01T00:45:00.000Z");
     await clock.advance("1s");
     expect(await plan("a", "x")).toBe("00:45 manual");
   });
 
-  it("sees that a plan is still to be written", async () => {
+  it("retries a plan that could not be written", async () => {
     const store = new (class extends WatchedStore {
       isBroken = true;
       protected override async commit(operation: Parameters<MemoryStore["commit"]>[0]): Promise<void> {
@@ -112,7 +112,7 @@ describe("an idle pass", () => {
     expect(await plan("a", "x")).toBe("01:15 baseline-cron");
   });
 
-  it("renews the claims of jobs that run", async () => {
+  it("renews the claims of running jobs", async () => {
     const clock = new FakeClock(START);
     const { scheduler, store } = await idle({ clock, work: () => clock.sleep("10m") });
     await scheduler.trigger("a", "x");

@@ -3,14 +3,14 @@ import { describe, expect, it } from "vitest";
 import { agent, cron, every, gatedScene, HOURLY } from "../scene.js";
 
 describe("the loop", () => {
-  it("looks once per check interval while nothing is due", async () => {
+  it("runs one pass per check interval while nothing is due", async () => {
     const { scheduler, clock } = gatedScene();
     await scheduler.start([agent("a", { work: cron("0 12 * * *") })]);
     await clock.advance(9_999);
     expect(scheduler.getState().checkCount).toBe(10);
   });
 
-  it("tells when it looked last", async () => {
+  it("records when its last pass began", async () => {
     const { scheduler, clock } = gatedScene({ checkInterval: 400 });
     await scheduler.start([]);
     await clock.advance(1_000);
@@ -27,7 +27,7 @@ describe("the loop", () => {
     expect(starts).toEqual(["a 00:00:07.123", "b 00:00:30"]);
   });
 
-  it("starts at once what came due while it looked", async () => {
+  it("starts at once what came due during a pass", async () => {
     const { scheduler, clock, store, starts } = gatedScene({ checkInterval: 60_000 });
     const gate = store.hold("claimDue", "after");
     await scheduler.start([agent("a", { work: cron("1 * * * * *") })]);
@@ -62,7 +62,7 @@ describe("the loop", () => {
     expect(starts).toEqual(["a 00:00:10"]);
   });
 
-  it("never looks while it is looking", async () => {
+  it("never runs two passes at the same time", async () => {
     const { scheduler, clock, store } = gatedScene();
     await scheduler.start([agent("a")]);
     await clock.advance("5s");
@@ -79,7 +79,7 @@ describe("the loop", () => {
     expect(scheduler.getState().checkCount).toBeGreaterThan(checkCount);
   });
 
-  it("tells a store that fails once, and looks no more often for it", async () => {
+  it("reports a store that fails once, and does not run more passes", async () => {
     const { scheduler, clock, store, troubles, lines } = gatedScene();
     await scheduler.start([]);
     await clock.advance(500);
@@ -92,7 +92,7 @@ describe("the loop", () => {
     expect(scheduler.getState().checkCount).toBe(61);
   });
 
-  it("goes on when a store that failed works again, and tells when it fails anew", async () => {
+  it("continues when a store that failed works again, and reports the next failure", async () => {
     const { scheduler, clock, store, troubles, starts } = gatedScene();
     store.fail("claimDue", new Error("the disk is gone"), 5);
     await scheduler.start([agent("a")]);
@@ -117,7 +117,7 @@ describe("the loop", () => {
     expect(starts).toEqual(["long 00:00", "a 00:00", "a 00:00:05", "a 00:00:10"]);
   });
 
-  it("takes a change from outside into account at once", async () => {
+  it("applies a change from outside at once", async () => {
     const { scheduler, clock, store, starts } = gatedScene({ checkInterval: 60_000 });
     await scheduler.start([agent("a", { work: cron("0 12 * * *") })]);
     await clock.advance("5s");
@@ -153,7 +153,7 @@ describe("a job", () => {
     ]);
   });
 
-  it("is one of three at a time for an agent that may have three", async () => {
+  it("runs beside two more for an agent with a capacity of three", async () => {
     const { scheduler, clock, starts } = gatedScene();
     let running = 0;
     let most = 0;
@@ -177,7 +177,7 @@ describe("a job", () => {
     ]);
   });
 
-  it("starts when capacity frees, without waiting for the next look", async () => {
+  it("starts when capacity becomes free, without waiting for the next check", async () => {
     const { scheduler, clock, starts } = gatedScene({ checkInterval: 60_000 });
     const schedules = { first: every("1h"), second: every("1h") };
     await scheduler.start([agent("a", schedules, { run: () => clock.sleep(1_234) })]);

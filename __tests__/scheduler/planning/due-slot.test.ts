@@ -23,7 +23,7 @@ describe("a claimed slot", () => {
     expect(judged(schedule, source, 0)).toEqual({ action: "run", source });
   });
 
-  it("that is late is missed or caught up with, as its schedule says", () => {
+  it("that is late is missed or run late, as its schedule says", () => {
     const missed = { action: "miss", lateMs: 1_800_000, graceMs: 60_000 };
     expect(judged(HOURLY, "baseline-cron", 30)).toEqual(missed);
     expect(judged(HOURLY, "clamped-max", 30)).toEqual(missed);
@@ -36,7 +36,7 @@ describe("a claimed slot", () => {
   });
 
   it.each<PlanSource>(["first-run", "catch-up", "manual", "ai-oneshot"])(
-    "that somebody asked for runs however late: %s",
+    "that was requested runs however late: %s",
     (source) => {
       for (const schedule of [HOURLY, every("1h", { missed: "skip" }), once(START)])
         expect(judged(schedule, source, 10_000)).toEqual({ action: "run", source });
@@ -44,14 +44,14 @@ describe("a claimed slot", () => {
   );
 
   it.each<AgentSchedule>([{ type: "webhook" }, { type: "chat" }])(
-    "of %o runs when somebody asked for it, and is none otherwise",
+    "of %o runs on request only",
     (schedule) => {
       expect(judged(schedule, "manual", 10_000)).toEqual({ action: "run", source: "manual" });
       expect(judged(schedule, undefined, 10_000)).toEqual({ action: "plan" });
     },
   );
 
-  it("that is the end of a pause is no slot, unless it is a cron time", () => {
+  it("that is the end of a pause only plans again, unless it is a cron time", () => {
     expect(judged(every("1h"), "paused", 0)).toEqual({ action: "plan" });
     expect(judged(cron("30 * * * *"), "paused", 0)).toEqual({ action: "plan" });
     expect(judged(HOURLY, "paused", 0)).toEqual({ action: "run", source: "baseline-cron" });
@@ -59,7 +59,7 @@ describe("a claimed slot", () => {
   });
 
   it.each<PlanSource | undefined>(["baseline-cron", "paused", undefined])(
-    "of a year that no calendar reaches is no slot: %s",
+    "of a year that no calendar reaches only plans again: %s",
     (source) => {
       const slot = new Date("0500-01-01T00:00:00Z");
       expect(judgeClaim({ slot, source, seenAt: new Date(START) }, HOURLY)).toEqual({ action: "plan" });

@@ -13,12 +13,12 @@ const iso = (time: string): string => at(time).toISOString();
 describe("planNextRun for an interval", () => {
   const schedule = { type: "interval", interval: "10m" } as const;
 
-  it("counts from last_run_at where that is all the state has", () => {
+  it("counts from last_run_at if the state has nothing else", () => {
     const plan = planNextRun({ now: at("00:01:00"), schedule, state: { last_run_at: iso("00:00:00") } });
     expect(plan).toEqual({ nextRunAt: at("00:10:00"), source: "baseline-interval" });
   });
 
-  it("takes null for absent", () => {
+  it("treats null as absent", () => {
     const state = {
       last_run_at: null,
       last_completed_at: null,
@@ -38,7 +38,7 @@ describe("planNextRun for an interval", () => {
     }
   });
 
-  it("adds jitter only when it is given something to draw from", () => {
+  it("adds jitter only with a `random`", () => {
     const state = { last_completed_at: iso("00:00:00") };
     const jittery = { ...schedule, jitter: 10 };
     expect(planNextRun({ now: at("00:00:00"), schedule: jittery, state }).nextRunAt).toEqual(at("00:10:00"));
@@ -60,7 +60,7 @@ describe("planNextRun for an interval", () => {
     expect(plan.nextRunAt).toEqual(at("00:21:24"));
   });
 
-  it("is not held up by limits the first time", () => {
+  it("is not delayed by limits the first time", () => {
     const limited = { ...schedule, min_interval: "5m" };
     expect(planNextRun({ now: at("00:00:00"), schedule: limited, state: {} })).toEqual({
       nextRunAt: at("00:00:00"),
@@ -78,7 +78,7 @@ describe("planNextRun for an interval", () => {
     expect(plan).toEqual({ nextRunAt: at("00:10:00"), source: "baseline-interval" });
   });
 
-  it("refuses a now that is no time", () => {
+  it("refuses an invalid `now`", () => {
     expect(() => planNextRun({ now: new Date(Number.NaN), schedule, state: {} })).toThrow(
       "Now is not a valid Date",
     );
@@ -90,7 +90,7 @@ describe("planNextRun for an interval", () => {
     expect(plan).toEqual({ nextRunAt: at("00:10:00"), source: "baseline-interval" });
   });
 
-  it("anchored to the start counts from last_run_at where that is all the state has", () => {
+  it("anchored to the start counts from last_run_at if the state has nothing else", () => {
     const state = { last_run_at: iso("00:00:00") };
     const plan = planNextRun({ now: at("00:04:00"), schedule: { ...schedule, anchor: "start" }, state });
     expect(plan.nextRunAt).toEqual(at("00:10:00"));
@@ -154,7 +154,7 @@ describe("planNextRun for an interval", () => {
 });
 
 describe("planNextRun for a cron schedule", () => {
-  it("takes cron as another word for expression, and counts in the schedule's time zone", () => {
+  it("accepts `cron` in place of `expression`, and counts in the schedule's time zone", () => {
     const schedule = { type: "cron", cron: "0 9 * * *", timezone: "America/New_York" } as const;
     expect(planNextRun({ now: at("00:00:00"), schedule, state: {} })).toEqual({
       nextRunAt: at("14:00:00"),
@@ -175,14 +175,14 @@ describe("planNextRun for a once schedule", () => {
     });
   });
 
-  it("plans nothing after its run, and still does after a run by hand before its time", () => {
+  it("plans nothing after its run, and still does after a manual run before its time", () => {
     const run = (time: string) => recordOutcome({}, { startedAt: at(time), completedAt: at(time) });
     expect(planNextRun({ now: at("10:00:00"), schedule, state: run("09:00:00") })).toBeUndefined();
     expect(planNextRun({ now, schedule, state: { last_run_at: iso("09:00:01") } })).toBeUndefined();
     expect(planNextRun({ now, schedule, state: run("07:00:00") })?.nextRunAt).toEqual(at("09:00:00"));
   });
 
-  it("refuses a time that is none", () => {
+  it("refuses an invalid time", () => {
     const act = () => planNextRun({ now, schedule: { type: "once", at: "soon" }, state: {} });
     expect(act).toThrow('Invalid at "soon": expected an ISO time with its offset');
   });
@@ -245,7 +245,7 @@ describe("planning again", () => {
     expect(planNextRun({ now: at("00:01:00"), schedule: hourly, state }).nextRunAt).toEqual(at("01:00:00"));
   });
 
-  it("for another reason, or for a shorter wait, plans anew", () => {
+  it("for a different reason, or for a shorter wait, makes a new plan", () => {
     const planned = { next_run_at: iso("00:30:00"), next_run_source: "baseline-cron" } as const;
     const state = { last_completed_at: longAgo, ...planned };
     expect(planNextRun({ now: at("00:00:00"), schedule: hourly, state }).nextRunAt).toEqual(at("01:00:00"));
@@ -260,7 +260,7 @@ describe("planning again", () => {
 describe("recordOutcome", () => {
   const times = { startedAt: at("00:00:00"), completedAt: at("00:10:00") };
 
-  it("keeps a one-shot whose time came during the run: it asked for another", () => {
+  it("keeps a one-shot whose time came during the run", () => {
     const hint = { next_run_at: iso("00:05:00"), expires_at: iso("23:00:00") };
     expect(recordOutcome({ hint }, times)).not.toHaveProperty("hint");
   });
@@ -271,7 +271,7 @@ describe("recordOutcome", () => {
     expect(recordOutcome({ hint }, times)).not.toHaveProperty("hint");
   });
 
-  it("clears a hint whose expiry is no time at all", () => {
+  it("clears a hint with an invalid expiry", () => {
     expect(recordOutcome({ hint: { interval: "5m", expires_at: "never" } }, times).hint).toBeNull();
   });
 

@@ -20,7 +20,7 @@ describe("the default grace of a slot", () => {
     ["that of the cron times around a slot between them", cron("30 10 * * *"), 300_000],
     ["that of the cron times around a slot just before one", cron("1 9 * * *"), 300_000],
     ["never more than 5 minutes", cron("0 9 * * *"), 300_000],
-    ["5 minutes where there is no period", { type: "once", at: "2026-03-01T09:00:00Z" } as const, 300_000],
+    ["5 minutes without a period", { type: "once", at: "2026-03-01T09:00:00Z" } as const, 300_000],
   ])("is %s", (_, schedule, graceMs) => {
     expect(judge(schedule, 0).graceMs).toBe(graceMs);
   });

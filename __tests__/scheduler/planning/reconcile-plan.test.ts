@@ -40,25 +40,25 @@ describe("a plan that is found", () => {
     ["what was put off by a limit", every("5m", { min_interval: "40m" }), planned(10, "clamped-min")],
     ["a pause", every("5m"), planned(600, "paused", { paused_until: at(600) })],
     ["an order for a time to come", cron("0 * * * *"), planned(7, "manual")],
-    ["an order of which the time has come", every("1h"), planned(-7, "manual")],
+    ["an order whose time has come", every("1h"), planned(-7, "manual")],
     ["what a crash left due", cron("0 * * * *"), planned(-7, "catch-up")],
   ])("stays where it fits: %s", (_, schedule, state) => {
     expect(adopted(schedule, state)).toBe("kept");
   });
 
   it.each<[string, AgentSchedule, Partial<ScheduleState>, string]>([
-    ["of another interval", every("2h"), planned(30, "baseline-interval"), "01:30 baseline-interval"],
+    ["of a different interval", every("2h"), planned(30, "baseline-interval"), "01:30 baseline-interval"],
     [
       "beyond its jitter",
       every("1h", { jitter: 10 }),
       planned(37, "baseline-interval"),
       "00:33 baseline-interval",
     ],
-    ["of another type, to come", every("1h"), planned(60, "baseline-cron"), "00:30 baseline-interval"],
-    ["of another type, due", cron("0 * * * *"), planned(-10, "baseline-interval"), "01:00 baseline-cron"],
+    ["of a different type, to come", every("1h"), planned(60, "baseline-cron"), "00:30 baseline-interval"],
+    ["of a different type, due", cron("0 * * * *"), planned(-10, "baseline-interval"), "01:00 baseline-cron"],
     ["due off the grid", cron("0 * * * *"), planned(-10, "baseline-cron"), "01:00 baseline-cron"],
-    ["of another `once`", once(at(20)), planned(-10, "once"), "00:20 once"],
-    ["of a schedule that nobody plans", { type: "webhook" }, planned(-10, "baseline-cron"), "never none"],
+    ["of a different `once`", once(at(20)), planned(-10, "once"), "00:20 once"],
+    ["of a schedule without times", { type: "webhook" }, planned(-10, "baseline-cron"), "never none"],
     ["the end of a pause that is over", every("1h"), planned(-10, "paused"), "00:30 baseline-interval"],
     [
       "of one that is disabled",
@@ -132,6 +132,16 @@ describe("adopting a plan", () => {
     const found = planned(790, "ai-oneshot", { hint: moved, last_completed_at: at(-720) });
     const { plan } = adoptPlan({ now: NOW, schedule: daily, state: found, random: () => 0.9 }) ?? {};
     expect(plan?.nextRunAt).toEqual(new Date(at(800)));
+  });
+
+  it("stays when only its jitter decides whether its time has passed", () => {
+    const defined = { type: "interval", interval: "1d", jitter: 5 } as const;
+    const found = {
+      last_completed_at: "2026-02-27T23:59:00.000Z",
+      next_run_at: "2026-03-02T00:00:00.001Z",
+      next_run_source: "baseline-interval",
+    } as const;
+    expect(adopted(defined, found)).toBe("kept");
   });
 
   it("a second time changes nothing", () => {

@@ -94,7 +94,7 @@ describe("the end of a job", () => {
     });
   });
 
-  it("with a hint that cannot be read drops the hint and says so", () => {
+  it("with an invalid hint drops the hint and reports it", () => {
     const hint = { interval: "soon", expires_at: NO_END };
     const { patch, problem } = concluded(every("5m"), { hint });
     expect(patch).toMatchObject({
@@ -105,7 +105,7 @@ describe("the end of a job", () => {
     expect(problem).toContain('"soon"');
   });
 
-  it("with a state that cannot be read is still written, without a plan", () => {
+  it("with an invalid state is still written, without a plan", () => {
     const { patch, plan, problem } = concluded(every("5m"), { paused_until: "whenever" });
     expect(patch).toMatchObject({ last_completed_at: NOW_ISO, next_run_at: null });
     expect(plan).toBeUndefined();
@@ -136,7 +136,7 @@ describe("a slot that is dropped", () => {
   });
 });
 
-describe("the end of a job whose schedule only others plan", () => {
+describe("the end of a job whose schedule only other nodes plan", () => {
   const slot = "2026-03-01T00:00:00.000Z";
   const theirs = { next_run_at: "2026-03-01T00:20:00.000Z", next_run_source: "baseline-cron" } as const;
   const claim = { token: "1", job_id: "job", slot, source: "manual" } as const;
@@ -156,12 +156,12 @@ describe("the end of a job whose schedule only others plan", () => {
     });
   });
 
-  it("leaves also one for the time at which it was started by hand", () => {
+  it("leaves also a plan for the time at which the job was started manually", () => {
     const state = { next_run_at: slot, next_run_source: "baseline-cron", claim } as const;
     expect(concludedHere(state).patch).toMatchObject({ next_run_at: slot, next_run_source: "baseline-cron" });
   });
 
-  it("leaves none when its slot was what was planned", () => {
+  it("leaves no plan when its slot was the planned one", () => {
     const state = {
       next_run_at: slot,
       next_run_source: "catch-up",
@@ -173,11 +173,11 @@ describe("the end of a job whose schedule only others plan", () => {
     });
   });
 
-  it("leaves none where there is none", () => {
+  it("leaves no plan if there was none", () => {
     expect(concludedHere({ claim }).patch).toMatchObject({ next_run_at: null, next_run_source: null });
   });
 
-  it("is due at once when it was cut off", () => {
+  it("is due at once when the job was interrupted", () => {
     expect(concludedHere({ ...theirs, claim }, { status: "interrupted", error: "away" }).patch).toMatchObject(
       {
         next_run_at: NOW_ISO,

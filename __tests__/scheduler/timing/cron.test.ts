@@ -111,7 +111,7 @@ describe("a cron expression", () => {
     ]);
   });
 
-  it("waits eight years for 29 February across a century that is no leap year", () => {
+  it("waits eight years for 29 February across a century year without a leap day", () => {
     expect(runs("0 0 29 2 *", 1, "2096-03-01T00:00:00Z")).toEqual(["2104-02-29T00:00:00"]);
   });
 
@@ -240,7 +240,7 @@ describe("nextCronRuns", () => {
 });
 
 describe("isValidCronExpression", () => {
-  it("answers yes or no", () => {
+  it("returns true or false", () => {
     expect([isValidCronExpression("*/5 * * * *"), isValidCronExpression("*/100 * * * *")]).toEqual([
       true,
       false,

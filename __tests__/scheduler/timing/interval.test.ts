@@ -137,7 +137,7 @@ describe("calculateNextTrigger", () => {
     expect(act).toThrow("Expected 0 to 10 percent");
   });
 
-  it("refuses a completion that is no time", () => {
+  it("refuses an invalid completion time", () => {
     expect(() => calculateNextTrigger(new Date(Number.NaN), "5m")).toThrow(
       "The last completion is not a valid Date",
     );

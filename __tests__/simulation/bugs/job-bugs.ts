@@ -3,7 +3,6 @@ import type * as heldClaims from "../../../src/scheduler/claims/held-claims.js";
 import type * as claimEnd from "../../../src/scheduler/jobs/claim-end.js";
 import type * as job from "../../../src/scheduler/jobs/job.js";
 import type * as jobCompleter from "../../../src/scheduler/jobs/job-completer.js";
-import type * as jobResult from "../../../src/scheduler/jobs/job-result.js";
 import type * as jobStarter from "../../../src/scheduler/jobs/job-starter.js";
 import type * as stateAfterJob from "../../../src/scheduler/planning/state-after-job.js";
 import type { Claim, FinishResult, JobFinish, StateStore } from "../../../src/state/store.js";
@@ -18,10 +17,10 @@ const WRITTEN: FinishResult = { claim: "ended", record: "written" };
 function finishing(replace: (finishJobs: FinishJobs) => FinishJobs): Seam {
   return seam<typeof jobCompleter>("scheduler/jobs/job-completer", ({ JobCompleter }) => ({
     JobCompleter: class extends JobCompleter {
-      constructor(...[context, claims, onSettled]: Arguments<typeof JobCompleter>) {
+      constructor(...[context, claims]: Arguments<typeof JobCompleter>) {
         const { store } = context;
         const finishJobs = replace((ends) => store.finishJobs(ends));
-        super(withStore(context, overridden(store, { finishJobs })), claims, onSettled);
+        super(withStore(context, overridden(store, { finishJobs })), claims);
       }
     },
   }));
@@ -98,7 +97,7 @@ export const JOB_BUGS: readonly PlantedBug[] = [
   {
     name: "a job ends as failed though it was cancelled",
     seams: [
-      seam<typeof jobResult>("scheduler/jobs/job-result", ({ failureOf }) => ({
+      seam<typeof job>("scheduler/jobs/job", ({ failureOf }) => ({
         failureOf: (error) => failureOf(error, false),
       })),
     ],
@@ -134,7 +133,7 @@ export const JOB_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "ends that could not be written together are forgotten",
-    seed: 248,
+    seed: 264,
     seams: [
       finishing((finishJobs) => async (ends) => {
         try {
@@ -157,8 +156,8 @@ export const JOB_BUGS: readonly PlantedBug[] = [
     seams: [
       seam<typeof jobCompleter>("scheduler/jobs/job-completer", ({ JobCompleter }) => ({
         JobCompleter: class extends JobCompleter {
-          constructor(...[context, claims, onSettled]: Arguments<typeof JobCompleter>) {
-            super(context, claims, onSettled);
+          constructor(...[context, claims]: Arguments<typeof JobCompleter>) {
+            super(context, claims);
             // As after a stop, always.
             Object.defineProperty(this, "isOpen", { get: () => false, set: () => {} });
           }

@@ -40,12 +40,14 @@ export const LOOP_BUGS: readonly PlantedBug[] = [
       seam<typeof loop>("scheduler/loop/wakeable-loop", ({ WakeableLoop }) => ({
         WakeableLoop: class extends WakeableLoop {
           #isInPass = false;
-          constructor(...[clock, inner]: Arguments<typeof WakeableLoop>) {
-            super(clock, async () => {
-              this.#isInPass = true;
-              const sleepMs = await inner();
-              this.#isInPass = false;
-              return sleepMs;
+          override run(repeated: loop.Repeated): Promise<void> {
+            return super.run({
+              run: async () => {
+                this.#isInPass = true;
+                const sleepMs = await repeated.run();
+                this.#isInPass = false;
+                return sleepMs;
+              },
             });
           }
           override wake(): void {

@@ -3,32 +3,32 @@ import type * as claimRules from "../../../src/state/claim-rules.js";
 import type * as memoryJobLog from "../../../src/state/memory/memory-job-log.js";
 import type * as memoryStore from "../../../src/state/memory/memory-store.js";
 import type * as claimQueue from "../../../src/state/owner/claim-queue.js";
+import type * as dueOrder from "../../../src/state/owner/due-order.js";
 import type * as jobFinishes from "../../../src/state/owner/job-finishes.js";
-import type * as leases from "../../../src/state/owner/leases.js";
-import type * as newClaims from "../../../src/state/owner/new-claims.js";
 import type * as operations from "../../../src/state/owner/operations.js";
 import type { OwnedJobLog } from "../../../src/state/owner/owned-job-log.js";
-import type * as queueEntry from "../../../src/state/owner/queue-entry.js";
+import { ScheduleMap } from "../../../src/state/schedule-map.js";
 import type { ScheduleState } from "../../../src/state/schedule-state.js";
 import type { ClaimToken, ScheduleKey } from "../../../src/state/store.js";
 import { type Arguments, overridden, type PlantedBug, seam } from "../seams.js";
 
-type Make = newClaims.NewClaims["make"];
+type Take = claimQueue.ClaimQueue["take"];
 type CloseRecords = OwnedJobLog["closeRecords"];
 
 export const STORE_BUGS: readonly PlantedBug[] = [
   {
     name: "the end of a claim checks no token",
     seams: [
-      seam<typeof leases>("state/owner/leases", ({ Leases }) => ({
-        Leases: class<Held extends leases.Leased> extends Leases<Held> {
-          override find({ agent, schedule }: ClaimToken): Held | undefined {
-            return [...this.values()].find(
-              ({ claim }) => claim.agent === agent && claim.schedule === schedule,
-            );
+      seam<typeof claimQueue>("state/owner/claim-queue", ({ ClaimQueue }) => ({
+        ClaimQueue: class extends ClaimQueue {
+          readonly #latest = new ScheduleMap<ClaimToken>();
+          override take(...args: Parameters<Take>): ReturnType<Take> {
+            const taken = super.take(...args);
+            for (const claim of taken.claims) this.#latest.set(claim, claim);
+            return taken;
           }
-          override delete(claim: ClaimToken): void {
-            super.delete(this.find(claim)?.claim ?? claim);
+          override find(claim: ClaimToken): claimQueue.HeldClaim | undefined {
+            return super.find(this.#latest.get(claim) ?? claim) ?? super.find(claim);
           }
         },
       })),
@@ -133,7 +133,7 @@ export const STORE_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "capacity is forgotten within one pass",
-    seams: [seam<typeof queueEntry>("state/owner/queue-entry", () => ({ hasCapacity: () => true }))],
+    seams: [seam<typeof dueOrder>("state/owner/due-order", () => ({ hasCapacity: () => true }))],
     breaks: ["capacity of an agent"],
   },
   {
@@ -148,10 +148,12 @@ export const STORE_BUGS: readonly PlantedBug[] = [
   {
     name: "lateness is judged when a slot is claimed",
     seams: [
-      seam<typeof newClaims>("state/owner/new-claims", ({ NewClaims }) => ({
-        NewClaims: class extends NewClaims {
-          override make(...[entry, times, asked]: Parameters<Make>): ReturnType<Make> {
-            return super.make(entry, { ...times, seenAt: times.claimedAt }, asked);
+      seam<typeof claimQueue>("state/owner/claim-queue", ({ ClaimQueue }) => ({
+        ClaimQueue: class extends ClaimQueue {
+          override take(...args: Parameters<Take>): ReturnType<Take> {
+            const taken = super.take(...args);
+            for (const claim of taken.claims) Object.assign(claim, { seenAt: claim.claimedAt });
+            return taken;
           }
         },
       })),

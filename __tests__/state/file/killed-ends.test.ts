@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { FakeClock } from "../../../src/clock.js";
 import type { EndedJobRecord } from "../../../src/index.js";
 import { FileStore } from "../../../src/state/file/file-store.js";
-import { recordOutcome } from "../../../src/state/job-outcome.js";
+import { recordOutcome } from "../../../src/state/claim-rules.js";
 import type { Claim, JobFinish } from "../../../src/state/store.js";
 import { endedRecord, startedRecord } from "../../contract/records.js";
 import { stateDirectory } from "../temporary-directory.js";

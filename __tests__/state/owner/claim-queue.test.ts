@@ -130,7 +130,7 @@ async function claimedByBoth(steps: readonly Step[]): Promise<{ claimed: string[
         queue.renew(claim);
         if (living !== undefined) living.leaseEndsMs = clock.now().getTime() + LEASE_MS;
       } else {
-        queue.end(claim, stateOf(claim));
+        queue.end(claim);
         plain.living = plain.living.filter((other) => other !== living);
       }
     }

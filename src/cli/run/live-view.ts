@@ -52,7 +52,7 @@ export class LiveView implements Reporter {
     this.#parts = parts;
     this.#screen = new Screen(parts.stdout);
     this.#lines = new NoticeLines(parts);
-    this.#loop = new WakeableLoop(parts.clock, () => this.#pass());
+    this.#loop = new WakeableLoop(parts.clock);
     this.#stopListening = [
       parts.host.onResize(() => this.#loop.wake()),
       // Restores the terminal however the process ends.
@@ -61,7 +61,7 @@ export class LiveView implements Reporter {
   }
 
   report(notice: Notice): void {
-    if (notice.event === "scheduler:started") void this.#loop.run();
+    if (notice.event === "scheduler:started") void this.#loop.run({ run: () => this.#pass() });
     const line = this.#lines.lineOf(notice);
     // The table shows started and waiting jobs; a job that found no work gets no line.
     if (notice.event === "job:finished" && line?.isIdleRun === false)

@@ -4,6 +4,7 @@
  */
 import { dirname, resolve } from "node:path";
 import { type Clock, unrefClock, wakeAfter } from "../../clock.js";
+import { type Duration, readDuration } from "../../duration.js";
 import { messageOf } from "../../errors.js";
 import { guarded, type Logger, processLogger } from "../../logger.js";
 import { AsyncLock } from "../../async-lock.js";
@@ -23,15 +24,15 @@ export interface WatchOptions extends ConfigOptions {
   /** Ends the watch. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * How long the files must stay unchanged before they are read, in milliseconds.
+   * How long the files must stay unchanged before they are read: milliseconds, or text such as "1s".
    * @default 200
    */
-  readonly debounceMs?: number | undefined;
+  readonly debounceMs?: Duration | undefined;
   /**
-   * How often the files are polled, for changes that the system did not report, in milliseconds.
+   * How often the files are polled, for changes that the system did not report: milliseconds, or text such as "5s".
    * @default 5000
    */
-  readonly pollMs?: number | undefined;
+  readonly pollMs?: Duration | undefined;
   /** @default the system clock, with timers that do not keep the process alive */
   readonly clock?: Clock | undefined;
   /** Receives the errors of listeners. @default process warnings */
@@ -72,6 +73,8 @@ export class ConfigWatcher implements ConfigWatch {
   readonly #options: WatchOptions;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #debounceMs: number;
+  readonly #pollMs: number;
   readonly #watchDirectory: WatchDirectory;
   readonly #lock = new AsyncLock();
   readonly #ended = new AbortController();
@@ -103,6 +106,8 @@ export class ConfigWatcher implements ConfigWatch {
     this.#options = options;
     this.#clock = options.clock ?? unrefClock;
     this.#log = guarded(options.logger ?? processLogger);
+    this.#debounceMs = readDuration(options.debounceMs ?? DEFAULT_DEBOUNCE_MS, "debounceMs");
+    this.#pollMs = readDuration(options.pollMs ?? DEFAULT_POLL_MS, "pollMs");
     this.#watchDirectory = watch;
     this.#config = config;
     this.#seen = seen;
@@ -134,7 +139,7 @@ export class ConfigWatcher implements ConfigWatch {
   }
 
   #poll(): void {
-    this.#callOffPoll = wakeAfter(this.#clock, this.#options.pollMs ?? DEFAULT_POLL_MS, () => {
+    this.#callOffPoll = wakeAfter(this.#clock, this.#pollMs, () => {
       this.#check();
       this.#poll();
     });
@@ -165,10 +170,9 @@ export class ConfigWatcher implements ConfigWatch {
 
   /** Whether the files differ from the ones that were read. Resolves when they stay unchanged. */
   async #haveChanged(): Promise<boolean> {
-    const { debounceMs = DEFAULT_DEBOUNCE_MS } = this.#options;
     let before = await this.#identities();
     for (let unchangedRounds = 0; !areSame(before, this.#seen);) {
-      await this.#clock.sleep(debounceMs, this.#ended.signal);
+      await this.#clock.sleep(this.#debounceMs, this.#ended.signal);
       const now = await this.#identities();
       unchangedRounds = areSame(before, now) ? unchangedRounds + 1 : 0;
       before = now;

@@ -1,6 +1,6 @@
 /** Runs a job by calling the agent's own `run`. A text that it returns is the job's summary. */
 import { RunnerError } from "../errors.js";
-import { isPromiseLike } from "../promise-like.js";
+import { isPromiseLike } from "../../fields.js";
 import type { Runtime, RuntimeJob, RuntimeResult } from "../runtime.js";
 
 /** All agents share this one: it has no configuration. */

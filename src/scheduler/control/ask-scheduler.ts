@@ -1,5 +1,6 @@
 /** Asks the scheduler of a different process for something, through the state. The scheduler's side is in requests.ts. */
 import { type Clock, systemClock } from "../../clock.js";
+import { type Duration, readDuration } from "../../duration.js";
 import { randomToken } from "../../random.js";
 import type { RequestAnswer, ScheduleRequest } from "../../state/schedule-state.js";
 import type { ScheduleKey, StateStore } from "../../state/store.js";
@@ -8,10 +9,10 @@ export interface AskOptions {
   /** @default systemClock */
   readonly clock?: Clock | undefined;
   /**
-   * How long to wait for an answer, in milliseconds.
+   * How long to wait for a reply: milliseconds, or text such as "10s".
    * @default 10_000
    */
-  readonly timeoutMs?: number | undefined;
+  readonly timeoutMs?: Duration | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -35,7 +36,7 @@ export async function askScheduler(
   // The scheduler compares it with the store's time.
   const expiry = (): string =>
     new Date((store.clock ?? clock).now().getTime() + 2 * ASK_AGAIN_MS).toISOString();
-  const untilMs = clock.monotonic() + timeoutMs;
+  const untilMs = clock.monotonic() + readDuration(timeoutMs, "timeoutMs");
   let askAgainMs = -Infinity;
   /** The refusal in the state before the request was last written: that node may not see the request again. */
   let refusal: string | null | undefined;

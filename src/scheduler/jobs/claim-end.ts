@@ -1,6 +1,5 @@
 /** The ways in which the claim of a slot ends: its job has ended, the slot is dropped, or it is given back. */
 import { supersededRecord } from "../../state/job-log/superseded-record.js";
-import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import type { Claim, FinishResult, JobFinish } from "../../state/store.js";
 import type { ClaimHolder } from "../claims/held-claims.js";
 import { nameOf, type SchedulerContext } from "../context.js";
@@ -45,20 +44,18 @@ export class SlotJobEnd implements ClaimEnd {
   }
 
   finish(onClaimEnded: () => void): JobFinish {
-    const { claim, id } = this.holder;
+    const { claim, id, startedAt } = this.holder;
+    const { result, finishedAt, record } = this.#ending;
+    const run = { result, startedAt, finishedAt };
     return {
       claim: claim.jobId === id ? claim : { ...claim, jobId: id },
-      change: (state) => this.#change(state),
-      record: this.#ending.record,
+      change: (state) => {
+        this.#conclusion = stateAfterJob(this.#planner.input(claim, state), run);
+        return this.#conclusion.patch;
+      },
+      record,
       onClaimEnded,
     };
-  }
-
-  #change(state: ScheduleState): ScheduleStatePatch {
-    const { claim, startedAt } = this.holder;
-    const { result, finishedAt } = this.#ending;
-    this.#conclusion = stateAfterJob(this.#planner.input(claim, state), { result, startedAt, finishedAt });
-    return this.#conclusion.patch;
   }
 
   settle(ended: EndedClaim): void {
@@ -70,7 +67,7 @@ export class SlotJobEnd implements ClaimEnd {
         `${id} of ${nameOf(claim)} lost its claim before it ended: its result changes nothing.`,
       );
     else if (this.#conclusion !== undefined) this.#planner.tell(claim, this.#conclusion);
-    this.#tellOverlapped();
+    if (this.holder.schedule.type === "cron") this.#tellOverlapped();
   }
 
   close(ended: EndedClaim): void {
@@ -88,8 +85,8 @@ export class SlotJobEnd implements ClaimEnd {
 
   /** Reports that the next time of a cron schedule passed while its job ran. */
   #tellOverlapped(): void {
-    const { schedule: started, claim } = this.holder;
-    const schedule = started.type === "cron" ? this.#context.roster.find(claim)?.schedule : undefined;
+    const { claim } = this.holder;
+    const schedule = this.#context.roster.find(claim)?.schedule;
     if (schedule?.type !== "cron") return;
     const slot = nextCronRun(cronExpression(schedule), claim.claimedAt, schedule.timezone);
     if (slot <= this.#ending.finishedAt) this.#planner.skip(claim, "already_running", slot);

@@ -2,10 +2,11 @@
 import type { ExecuteOptions } from "../../runner/job-executor.js";
 import { JobRunner } from "../../runner/job-runner.js";
 import { WorkSourceManager } from "../../work-sources/manager.js";
-import type { ExecutorResult } from "../agent.js";
+import type { WorkItem } from "../../work-sources/work-source.js";
+import type { ExecutorResult, RunResult } from "../agent.js";
 import type { ExecuteJob } from "./job-starter.js";
 import { type Job, triggerInfo } from "./job.js";
-import { type RunJob, runSlot } from "./work-item-run.js";
+import { runOnWork, type WorkParts, type WorkRun } from "./work-item-run.js";
 import type { SchedulerContext } from "../context.js";
 import type { SchedulerOptions } from "../options.js";
 
@@ -61,4 +62,47 @@ function by(executor: JobExecution, { store }: SchedulerContext): RunJob<Job> {
       job,
     });
   };
+}
+
+/** Runs a job in whatever way; throwing is failing, returning nothing is success. */
+type RunJob<Run> = (
+  run: Run,
+  prompt: string,
+  workItem: WorkItem | undefined,
+) => Promise<ExecutorResult | undefined> | ExecutorResult | undefined;
+
+/** Runs a schedule's job with its prompt, on a work item where the schedule has a work source. */
+export function runSlot<Run extends WorkRun>(
+  run: Run,
+  parts: WorkParts,
+  execute: RunJob<Run>,
+): Promise<RunResult | undefined> | RunResult | undefined {
+  const { schedule } = run;
+  if (schedule.work_source === undefined) return execute(run, buildSchedulePrompt(schedule), undefined);
+  return runOnWork(run, schedule.work_source, parts, (item) =>
+    execute(run, buildSchedulePrompt(schedule, item), item),
+  );
+}
+
+const DEFAULT_PROMPT = "Execute scheduled task";
+
+/** What a job is asked to do: its schedule's prompt, then the work item that it is about. */
+export function buildSchedulePrompt(
+  schedule: { readonly prompt?: string | undefined },
+  workItem?: WorkItem,
+): string {
+  const prompt = schedule.prompt ?? DEFAULT_PROMPT;
+  return workItem === undefined ? prompt : `${prompt}\n\n${aboutItem(workItem)}`;
+}
+
+function aboutItem({ title, description, source, id, priority, labels, url }: WorkItem): string {
+  const facts = [
+    ["Source", source],
+    ["Id", id],
+    ["Priority", priority],
+    ["Labels", labels.join(", ")],
+    ["URL", url ?? ""],
+  ];
+  const lines = facts.filter(([, value]) => value !== "").map(([name, value]) => `${name}: ${value}`);
+  return [`# ${title}`, description, lines.join("\n")].filter((part) => part !== "").join("\n\n");
 }

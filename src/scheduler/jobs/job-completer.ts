@@ -23,7 +23,6 @@ const TRIES_AFTER_STOP = 30;
 export class JobCompleter {
   readonly #context: SchedulerContext;
   readonly #claims: HeldClaims;
-  readonly #onSettled: () => void;
   /** The ends that came since the last call. */
   #next: Unwritten[] = [];
   #backlog = 0;
@@ -31,11 +30,9 @@ export class JobCompleter {
   /** Whether the scheduler goes on, so that trying again makes sense. */
   isOpen = true;
 
-  /** `onSettled` is called when claims have ended, so that capacity may be free. */
-  constructor(context: SchedulerContext, claims: HeldClaims, onSettled: () => void) {
+  constructor(context: SchedulerContext, claims: HeldClaims) {
     this.#context = context;
     this.#claims = claims;
-    this.#onSettled = onSettled;
   }
 
   /** How many claims are still to be ended: should the process die, their slots would run again. */
@@ -71,6 +68,7 @@ export class JobCompleter {
       await clock.sleep(checkInterval);
     }
     for (const unwritten of left) this.#abandon(unwritten);
+    this.#context.loop.wake();
   }
 
   /** Returns what is still to be written. */
@@ -78,7 +76,7 @@ export class JobCompleter {
     const finishes = unwritten.map((one) =>
       one.end.finish(() => {
         this.#settle(one, "ended");
-        this.#onSettled();
+        this.#context.loop.wake();
       }),
     );
     let results: readonly FinishResult[] = [];
@@ -96,7 +94,8 @@ export class JobCompleter {
       const result = results[index] ?? { claim: "failed", record: "failed", error: failure };
       if (!this.#isWritten(one, token, result)) left.push(one);
     }
-    if (left.length < unwritten.length) this.#onSettled();
+    // Capacity may have become free.
+    if (left.length < unwritten.length) this.#context.loop.wake();
     return left;
   }
 

@@ -12,9 +12,8 @@ import { nameOf, reportTrouble, type SchedulerContext } from "../context.js";
 import { judgeClaim } from "../planning/due-slot.js";
 import type { Planner } from "../planning/planner.js";
 import { type ClaimEnd, DroppedSlot, ReleasedSlot, SlotJobEnd } from "./claim-end.js";
-import { Job } from "./job.js";
+import { failureOf, Job, resultOf } from "./job.js";
 import { JobCompleter } from "./job-completer.js";
-import { failureOf, resultOf } from "./job-result.js";
 
 /** Runs a job to its end. Throwing is failing. */
 export type ExecuteJob = (job: Job) => Promise<RunResult | void> | RunResult | void;
@@ -22,8 +21,6 @@ export type ExecuteJob = (job: Job) => Promise<RunResult | void> | RunResult | v
 export interface JobStarterOptions {
   readonly execute: ExecuteJob;
   readonly claims: HeldClaims;
-  /** Called when capacity may have become free. */
-  readonly onFreed: () => void;
 }
 
 export class JobStarter {
@@ -37,12 +34,12 @@ export class JobStarter {
   #size = 0;
   #startCount = 0;
 
-  constructor(context: SchedulerContext, planner: Planner, { execute, claims, onFreed }: JobStarterOptions) {
+  constructor(context: SchedulerContext, planner: Planner, { execute, claims }: JobStarterOptions) {
     this.#context = context;
     this.#planner = planner;
     this.#execute = execute;
     this.#claims = claims;
-    this.completer = new JobCompleter(context, claims, onFreed);
+    this.completer = new JobCompleter(context, claims);
   }
 
   /** How many jobs were ever started. */
@@ -85,7 +82,11 @@ export class JobStarter {
   start(claims: readonly Claim[], askedMs: number, mayStart: () => boolean): Job[] {
     const started: Job[] = [];
     for (const claim of claims) {
-      if (this.#continues(claim, askedMs)) continue;
+      const earlier = this.#jobs.get(claim);
+      if (earlier?.continueUnder(claim) === true) {
+        this.#noteContinued(earlier, askedMs);
+        continue;
+      }
       const entry = mayStart() ? this.#context.roster.find(claim) : undefined;
       if (entry === undefined) {
         this.#endUnused(new ReleasedSlot(claim), askedMs);
@@ -109,15 +110,12 @@ export class JobStarter {
     return started;
   }
 
-  /** Whether a job of the schedule that is still running goes on under this claim, instead of a second one. */
-  #continues(claim: Claim, askedMs: number): boolean {
-    const job = this.#jobs.get(claim);
-    if (job?.continueUnder(claim) !== true) return false;
+  /** A job that still runs goes on under a newer claim, instead of a second job. */
+  #noteContinued(job: Job, askedMs: number): void {
     this.#context.log.warn(
-      `The claim of ${job.id} of ${nameOf(claim)} was not renewed in time: the job continues under a newer claim.`,
+      `The claim of ${job.id} of ${nameOf(job.claim)} was not renewed in time: the job continues under a newer claim.`,
     );
     this.#claims.add(job, askedMs);
-    return true;
   }
 
   #tellStarted(started: readonly Job[]): void {

@@ -2,14 +2,15 @@
  * A job of this scheduler, from its start until its end is written: its claim, its phase, and how it ended.
  * How it does its work is decided in execute-job.ts, how its end is written in job-completer.ts.
  */
+import { messageOf } from "../../errors.js";
+import { isoText } from "../../iso-time.js";
 import type { JobResult } from "../../runner/result.js";
 import type { EndedJobRecord, JobRecord } from "../../state/job-log/job-log.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import type { Claim } from "../../state/store.js";
-import type { Agent, AgentSchedule } from "../agent.js";
+import type { Agent, AgentSchedule, RunResult } from "../agent.js";
 import type { ClaimHolder } from "../claims/held-claims.js";
 import type { RosterEntry } from "../roster.js";
-import { endRecord, interruptedResult, startRecord } from "./job-result.js";
 
 /**
  * `running`; `stopping`: it was told to end, and has not yet; `ended`: its end is still to be written; `settled`: the
@@ -37,9 +38,13 @@ export interface JobEnding {
 }
 
 export class Job implements ClaimHolder {
+  readonly id: string;
   readonly agent: Agent;
   readonly schedule: AgentSchedule;
-  /** On the monotonic clock. */
+  readonly scheduleName: string;
+  readonly timeout: AgentSchedule["timeout"];
+  readonly startedAt: Date;
+  /** The same on the monotonic clock. */
   readonly startedMs: number;
   /** The claim it was started under, which names the job and its slot. */
   readonly #first: Claim;
@@ -52,16 +57,17 @@ export class Job implements ClaimHolder {
   #controller: AbortController | undefined = undefined;
 
   constructor(claim: Claim, entry: RosterEntry, source: JobRecord["source"], startedMs: number) {
+    const { agent, schedule } = entry;
+    this.id = claim.jobId;
+    this.agent = agent;
+    this.schedule = schedule;
+    this.scheduleName = claim.schedule;
+    this.timeout = schedule.timeout;
+    this.startedAt = claim.claimedAt;
+    this.startedMs = startedMs;
     this.#first = claim;
     this.#claim = claim;
-    this.agent = entry.agent;
-    this.schedule = entry.schedule;
     this.#source = source;
-    this.startedMs = startedMs;
-  }
-
-  get id(): string {
-    return this.#first.jobId;
   }
 
   get phase(): JobPhase {
@@ -73,14 +79,6 @@ export class Job implements ClaimHolder {
     return this.#claim;
   }
 
-  get startedAt(): Date {
-    return this.#first.claimedAt;
-  }
-
-  get scheduleName(): string {
-    return this.#first.schedule;
-  }
-
   /** The state of the schedule as the job found it. */
   get scheduleState(): ScheduleState {
     return this.#first.state;
@@ -88,10 +86,6 @@ export class Job implements ClaimHolder {
 
   get attempt(): number {
     return this.job.attempt;
-  }
-
-  get timeout(): AgentSchedule["timeout"] {
-    return this.schedule.timeout;
   }
 
   /** Its record as it is at its start. */
@@ -202,4 +196,82 @@ export function triggerInfo({
     job: Object.freeze({ ...job }),
     signal,
   });
+}
+
+const COMPLETED: JobResult = { status: "completed" };
+
+/** The result that an executor or a host returned; returning nothing is success. */
+export function resultOf(returned: RunResult | void): JobResult {
+  if (returned === undefined) return COMPLETED;
+  const { success, status, error, summary, exitCode, responseBody, workItem, durationMs } = returned;
+  const said = { summary, exitCode, responseBody, workItem, durationMs };
+  if (success) return { ...said, status: "completed" };
+  const isKnown = status === "timeout" || status === "cancelled";
+  return { ...said, status: isKnown ? status : "failed", error: error ?? "the job failed" };
+}
+
+/** A job that throws has failed, unless it was told to stop. */
+export function failureOf(error: unknown, isStopped: boolean): JobResult {
+  return { status: isStopped ? "cancelled" : "failed", error: messageOf(error) };
+}
+
+/** A job that was stopped because its claim could not be renewed has not failed, unless it ended by itself. */
+function interruptedResult(result: JobResult, reason: string): JobResult {
+  if (result.status === "completed" || result.status === "timeout") return result;
+  return { ...result, status: "interrupted", error: `interrupted: ${reason}` };
+}
+
+function startRecord(
+  { agent, schedule: name, state, jobId, slot, claimedAt }: Claim,
+  { type, prompt }: AgentSchedule,
+  source: JobRecord["source"],
+): JobRecord {
+  return {
+    id: jobId,
+    agent,
+    schedule: name,
+    trigger: source === "manual" ? "manual" : type,
+    slot: isoText(slot),
+    source,
+    attempt: (state.failure_count ?? 0) + 1,
+    prompt: prompt ?? null,
+    work_item: null,
+    started_at: isoText(claimedAt),
+    status: "running",
+    finished_at: null,
+    duration_ms: null,
+    error: null,
+    summary: null,
+    exit_code: null,
+    response_body: null,
+  };
+}
+
+function endRecord(
+  job: JobRecord,
+  { status, error, summary, exitCode, responseBody, workItem, durationMs }: JobResult,
+  finishedAt: Date,
+  elapsedMs: number,
+): EndedJobRecord {
+  // Key by key: a spread takes several times as long, and a burst has thousands of them.
+  return {
+    id: job.id,
+    agent: job.agent,
+    schedule: job.schedule,
+    trigger: job.trigger,
+    slot: job.slot,
+    source: job.source,
+    attempt: job.attempt,
+    prompt: job.prompt,
+    work_item: workItem ?? job.work_item,
+    started_at: job.started_at,
+    status,
+    finished_at: isoText(finishedAt),
+    // Measured closer to the job where its runner did: jobs that start together delay each other.
+    duration_ms: Math.round(durationMs ?? elapsedMs),
+    error: error ?? null,
+    summary: summary ?? null,
+    exit_code: exitCode ?? null,
+    response_body: responseBody ?? null,
+  };
 }

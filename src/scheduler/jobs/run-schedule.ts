@@ -1,6 +1,6 @@
 /**
  * Runs a schedule once without a scheduler: it marks the state, runs the job, and plans the next run.
- * What happens in between is the same as in a scheduler (work-item-run.ts).
+ * What happens in between is the same as in a scheduler (execute-job.ts).
  */
 import { type Clock, systemClock } from "../../clock.js";
 import { messageOf } from "../../errors.js";
@@ -13,9 +13,9 @@ import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-sta
 import { WorkSourceManager } from "../../work-sources/manager.js";
 import type { Agent, AgentSchedule, RunResult } from "../agent.js";
 import { stateAfterJob } from "../planning/state-after-job.js";
-import type { JobExecution } from "./execute-job.js";
-import { resultOf } from "./job-result.js";
-import { runSlot, type WorkSources } from "./work-item-run.js";
+import { type JobExecution, runSlot } from "./execute-job.js";
+import { resultOf } from "./job.js";
+import type { WorkSources } from "./work-item-run.js";
 import { nameOf } from "../context.js";
 
 export interface RunScheduleOptions {

@@ -8,7 +8,6 @@ import type { Logger } from "../../logger.js";
 import type { WorkItem, WorkOutcome } from "../../work-sources/work-source.js";
 import type { Agent, AgentSchedule, ExecutorResult, RunResult } from "../agent.js";
 import { nameOf } from "../context.js";
-import { buildSchedulePrompt } from "./prompt.js";
 
 /** Where work comes from: a WorkSourceManager, or the host's own. */
 export interface WorkSources {
@@ -65,28 +64,8 @@ export const NO_WORK: RunResult = {
   processedWorkItem: false,
 };
 
-/** Runs a job in whatever way; throwing is failing, returning nothing is success. */
-export type RunJob<Run> = (
-  run: Run,
-  prompt: string,
-  workItem: WorkItem | undefined,
-) => Promise<ExecutorResult | undefined> | ExecutorResult | undefined;
-
-/** Runs a schedule's job with its prompt, on a work item where the schedule has a work source. */
-export function runSlot<Run extends WorkRun>(
-  run: Run,
-  parts: WorkParts,
-  execute: RunJob<Run>,
-): Promise<RunResult | undefined> | RunResult | undefined {
-  const { schedule } = run;
-  if (schedule.work_source === undefined) return execute(run, buildSchedulePrompt(schedule), undefined);
-  return runOnWork(run, schedule.work_source, parts, (item) =>
-    execute(run, buildSchedulePrompt(schedule, item), item),
-  );
-}
-
 /** Throws what `execute` throws, after releasing the item. */
-async function runOnWork(
+export async function runOnWork(
   run: WorkRun,
   workSource: unknown,
   { sources, clock, logger }: WorkParts,

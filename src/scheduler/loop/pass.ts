@@ -15,10 +15,11 @@ import type { Roster } from "../roster.js";
 /** With so many ends still to be written nothing is claimed: should the process die, all their slots would run again. */
 const MOST_UNWRITTEN = 4_000;
 
+const EPOCH = new Date(0);
+
 /** A claim that is under way while other things are done. */
 interface Asked {
-  readonly at: Date;
-  /** The same on the monotonic clock. */
+  /** On the monotonic clock. */
   readonly askedMs: number;
   readonly due: Promise<DueSlots>;
 }
@@ -90,8 +91,8 @@ export class Pass {
   /** Returns how many milliseconds may go by before the next pass. */
   async run(): Promise<number> {
     if (this.#planner.wasSetBack()) await this.#lock.take(() => this.#planner.adoptAll());
-    await this.applyRoster();
-    if (this.#planner.hasUnwritten) await this.#planner.retry();
+    if (this.#nextRoster !== undefined) await this.applyRoster();
+    if (this.#planner.writes.unwritten.size > 0) await this.#planner.writes.retry();
     const outside = this.#outside;
     this.#outside = [];
     if (outside.length > 0) await this.#planner.noteOutside(outside);
@@ -116,50 +117,47 @@ export class Pass {
     });
   }
 
-  /** Returns when the next slot is due; a time in the past when the next pass should follow at once. */
+  /** Returns when the next slot is due; the epoch when the next pass should follow at once. */
   async #claimDue(): Promise<Date | undefined> {
     if (!this.#isAccepting) return undefined;
     // Right before claiming: what took long until here must not have cost a running job its claim.
     await this.#claims.renew();
     // The end of a job wakes the loop.
     if (this.#isBehind) return undefined;
-    for (let asked = this.#ask(this.#room); ;) {
-      const due = this.#withOrders(await asked.due);
-      const { claims, skipped, nextDueAt } = due;
-      const next = this.#mayAskOn(due, asked.at) ? this.#ask(this.#room - claims.length) : undefined;
+    for (let asked = this.#ask(0); ;) {
+      const given = await asked.due;
+      const { claims, skipped, nextDueAt } = this.#outside.length === 0 ? given : this.#withOrders(given);
+      const hasMore = claims.length > 0 && nextDueAt?.getTime() === 0;
+      const next = hasMore && skipped.length === 0 && this.#mayAskOn ? this.#ask(claims.length) : undefined;
       // Starting thousands of jobs takes as long as claiming them: the next claim is sent before.
       if (next !== undefined) await nextTurn();
       this.#jobs.start(claims, asked.askedMs, () => this.#isAccepting);
       const isPlanned = skipped.length > 0 && (await this.#planner.noteWaiting(skipped));
       if (next === undefined) {
-        if (isPlanned) return new Date(0);
+        if (isPlanned || hasMore) return EPOCH;
         // A store that gives nothing is not asked again at once, whatever it says.
-        return claims.length === 0 && isUntil(nextDueAt, asked.at) ? undefined : nextDueAt;
+        return nextDueAt?.getTime() === 0 ? undefined : nextDueAt;
       }
       asked = next;
     }
   }
 
-  #ask(room: number): Asked {
+  /** `claimed`: how many slots are claimed and not started yet. */
+  #ask(claimed: number): Asked {
     const { clock, store } = this.#context;
-    const at = clock.now();
     const askedMs = clock.monotonic();
-    const due = (async (): Promise<DueSlots> => store.claimDue(Math.max(0, room)))();
+    const limit = Math.max(0, this.#maxConcurrent - this.#jobs.size - claimed);
+    const due = (async (): Promise<DueSlots> => store.claimDue(limit))();
     // A rejection is handled where the claims are awaited.
     due.catch(() => {});
-    return { at, askedMs, due };
+    return { askedMs, due };
   }
 
-  get #room(): number {
-    return Math.max(0, this.#maxConcurrent - this.#jobs.size);
-  }
-
-  /** Whether the pass goes on claiming: there is more, and nothing waits for the next pass. */
-  #mayAskOn({ claims, skipped, nextDueAt }: DueSlots, askedAt: Date): boolean {
-    if (claims.length === 0 || skipped.length > 0 || !isUntil(nextDueAt, askedAt)) return false;
+  /** Whether the pass may go on claiming: nothing waits for the next pass. */
+  get #mayAskOn(): boolean {
     if (!this.#isAccepting || this.#isBehind) return false;
     const isAsked = this.#nextRoster !== undefined || this.#outside.length > 0 || this.#triggerCount > 0;
-    return !isAsked && !this.#planner.hasUnwritten;
+    return !isAsked && this.#planner.writes.unwritten.size === 0;
   }
 
   get #isBehind(): boolean {
@@ -175,8 +173,4 @@ export class Pass {
       ordered.has(keyText(slot)) ? { ...slot, source: "manual" } : slot;
     return { ...due, claims: due.claims.map(order), skipped: due.skipped.map(order) };
   }
-}
-
-function isUntil(at: Date | undefined, now: Date): boolean {
-  return at !== undefined && at <= now;
 }

@@ -1,26 +1,29 @@
 /** A loop of passes that never overlap: after each it sleeps for as long as the pass said, or until it is woken. */
 import { type Clock, wakeAfter } from "../../clock.js";
 
-/** Returns how long to sleep, in milliseconds, or `undefined` to end the loop. Does not reject. */
-type RunPass = () => Promise<number | undefined>;
+/** What the loop repeats. */
+export interface Repeated {
+  /** Returns how long to sleep, in milliseconds, or `undefined` to end the loop. Does not reject. */
+  run(): Promise<number | undefined>;
+}
 
+/** One run at a time; it may be run again after it has ended. */
 export class WakeableLoop {
   readonly #clock: Clock;
-  readonly #pass: RunPass;
   /** Ends the sleep under way. */
-  #rouse: () => void = () => {};
+  #endSleep: (() => void) | undefined;
   #isWoken = false;
   #isStopped = false;
   #ended: Promise<void> = Promise.resolve();
 
-  constructor(clock: Clock, pass: RunPass) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#pass = pass;
   }
 
   /** Resolves when the loop has ended. */
-  run(): Promise<void> {
-    this.#ended = this.#run();
+  run(repeated: Repeated): Promise<void> {
+    this.#isStopped = false;
+    this.#ended = this.#run(repeated);
     return this.#ended;
   }
 
@@ -29,7 +32,7 @@ export class WakeableLoop {
     // Every job of a burst wakes the loop when it ends, and once is enough.
     if (this.#isWoken) return;
     this.#isWoken = true;
-    this.#rouse();
+    this.#endSleep?.();
   }
 
   /** No pass begins from now on. Resolves when the one under way has ended. */
@@ -39,25 +42,24 @@ export class WakeableLoop {
     return this.#ended;
   }
 
-  async #run(): Promise<void> {
+  async #run(repeated: Repeated): Promise<void> {
     while (!this.#isStopped) {
       this.#isWoken = false;
-      const ms = await this.#pass();
+      const ms = await repeated.run();
       if (ms === undefined) return;
       await this.#sleep(ms);
     }
   }
 
   async #sleep(ms: number): Promise<void> {
-    // What happened during the pass may be news to it.
+    // A wake during the pass means that it may have missed something.
     if (this.#isWoken) return;
+    let cancel: (() => void) | undefined;
     await new Promise<void>((resolve) => {
-      const callOff = wakeAfter(this.#clock, ms, resolve);
-      this.#rouse = () => {
-        callOff();
-        resolve();
-      };
+      cancel = wakeAfter(this.#clock, ms, resolve);
+      this.#endSleep = resolve;
     });
-    this.#rouse = () => {};
+    this.#endSleep = undefined;
+    cancel?.();
   }
 }

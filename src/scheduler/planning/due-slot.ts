@@ -34,7 +34,7 @@ export function judgeClaim(
   // A pause that ends at one of its times does not cost a cron schedule that one.
   const source = planned === "paused" && isTimeOf(schedule, slot) ? "baseline-cron" : planned;
   if (source === "paused") return { action: "plan" };
-  if (isAskedFor(source)) return { action: "run", source };
+  if (ASKED_FOR.has(source)) return { action: "run", source };
   // Left over from a definition that had slots.
   if (schedule.type === "webhook" || schedule.type === "chat") return { action: "plan" };
   // In time, whatever its grace: what a herd's slots mostly are.

@@ -57,13 +57,33 @@ export function planNextRun({ now, schedule, state, random = () => 0 }: PlanInpu
   const chosen =
     schedule.type === "once"
       ? chooseOnce(nowMs, schedule, known)
-      : keep(nowMs, known, clamp(nowMs, schedule, choose(nowMs, schedule, known, random)));
+      : chooseRecurring(nowMs, schedule, known, random);
   if (chosen === undefined) return undefined;
-  const { atMs, source } = pause(nowMs, schedule, known, chosen);
+  const { atMs, source } = known.pausedUntilMs === undefined ? chosen : pause(nowMs, schedule, known, chosen);
   return { nextRunAt: new Date(atMs), source };
 }
 
-function choose(nowMs: number, schedule: RecurringSchedule, state: KnownState, random: Random): Candidate {
+function chooseRecurring(
+  nowMs: number,
+  schedule: RecurringSchedule,
+  state: KnownState,
+  random: Random,
+): Candidate {
+  const hasLimits = schedule.min_interval !== undefined || schedule.max_interval !== undefined;
+  const wished =
+    state.hint === undefined
+      ? baseline(nowMs, schedule, state, random)
+      : chooseHinted(nowMs, schedule, state, random);
+  const chosen = hasLimits ? clamp(nowMs, schedule, wished) : wished;
+  return chosen.fromNow === true ? keep(nowMs, state, chosen) : chosen;
+}
+
+function chooseHinted(
+  nowMs: number,
+  schedule: RecurringSchedule,
+  state: KnownState,
+  random: Random,
+): Candidate {
   const intervalMs = freshHint(nowMs, state)?.intervalMs;
   const firstRun = schedule.type === "interval" && state.completedMs === undefined;
   // A hint about the time between two runs delays no first one.
@@ -81,7 +101,8 @@ function baseline(nowMs: number, schedule: RecurringSchedule, state: KnownState,
   if (state.completedMs === undefined) return { atMs: nowMs, source: "first-run" };
   const failures = (schedule.on_failure ?? "backoff") === "backoff" ? state.failures : 0;
   const waitMs = parseInterval(schedule.interval) * 2 ** Math.min(failures, MOST_DOUBLINGS);
-  const jitteredMs = withJitter(waitMs, schedule.jitter ?? 0, random);
+  const { jitter } = schedule;
+  const jitteredMs = jitter === undefined ? waitMs : withJitter(waitMs, jitter, random);
   return counted(nowMs, schedule, state, { waitMs, jitteredMs, source: "baseline-interval" });
 }
 
@@ -156,7 +177,7 @@ function clamp(nowMs: number, schedule: RecurringSchedule, chosen: Candidate): C
 
 /** Planning again for the same reason puts no run off: what is planned often would otherwise never run. */
 function keep(nowMs: number, { plannedMs, plannedSource }: KnownState, chosen: Candidate): Candidate {
-  if (chosen.fromNow !== true || plannedSource !== chosen.source || plannedMs === undefined) return chosen;
+  if (plannedSource !== chosen.source || plannedMs === undefined) return chosen;
   return plannedMs > nowMs && plannedMs < chosen.atMs ? { atMs: plannedMs, source: chosen.source } : chosen;
 }
 

@@ -10,23 +10,19 @@ export interface PlanWrite {
 export class PlanWrites {
   readonly #context: SchedulerContext;
   /** What could not be written yet, by schedule. */
-  readonly #unwritten = new Map<string, PlanWrite>();
+  readonly unwritten: Map<string, PlanWrite> = new Map();
 
   constructor(context: SchedulerContext) {
     this.#context = context;
   }
 
-  get hasUnwritten(): boolean {
-    return this.#unwritten.size > 0;
-  }
-
   retry(): Promise<void> {
-    return this.writeAll([...this.#unwritten.values()]);
+    return this.writeAll([...this.unwritten.values()]);
   }
 
   /** Drops the failed writes of `keys`: they are not tried again. */
   forget(keys: readonly ScheduleKey[]): void {
-    if (this.#unwritten.size > 0) for (const key of keys) this.#unwritten.delete(keyText(key));
+    if (this.unwritten.size > 0) for (const key of keys) this.unwritten.delete(keyText(key));
   }
 
   /** Writes the plans of many schedules at once, or each `alone` when that fails. Does not reject, as `writeAll`. */
@@ -50,13 +46,13 @@ export class PlanWrites {
       plans.map(async (plan) => {
         try {
           await plan.write();
-          if (this.#unwritten.size > 0) this.#unwritten.delete(keyText(plan.key));
+          if (this.unwritten.size > 0) this.unwritten.delete(keyText(plan.key));
         } catch (error) {
           const name = keyText(plan.key);
           // Plans that were written together fail with the same error, which is reported once.
-          const isNews = !this.#unwritten.has(name) && !causes.has(error);
+          const isNews = !this.unwritten.has(name) && !causes.has(error);
           causes.add(error);
-          this.#unwritten.set(name, plan);
+          this.unwritten.set(name, plan);
           if (isNews) reportTrouble(this.#context, plan.key, "Could not plan", error);
         }
       }),

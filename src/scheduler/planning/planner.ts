@@ -34,7 +34,7 @@ export interface MissedSlot {
 
 export class Planner {
   readonly #context: SchedulerContext;
-  readonly #writes: PlanWrites;
+  readonly writes: PlanWrites;
   readonly #removed = new RemovedSchedules();
   /** The schedules that a different node plans. */
   #plannedElsewhere = new ScheduleMap<true>();
@@ -45,17 +45,8 @@ export class Planner {
   /** `hasJob`: whether a job of a schedule runs here. */
   constructor(context: SchedulerContext, hasJob: (key: ScheduleKey) => boolean) {
     this.#context = context;
-    this.#writes = new PlanWrites(context);
+    this.writes = new PlanWrites(context);
     this.#hasJob = hasJob;
-  }
-
-  get hasUnwritten(): boolean {
-    return this.#writes.hasUnwritten;
-  }
-
-  /** Tries the plans again that could not be written: a schedule without a plan would never run. */
-  retry(): Promise<void> {
-    return this.#writes.retry();
   }
 
   /** Replaces the roster: plans schedules that are new, and keeps the plans in the state that still hold. */
@@ -76,7 +67,7 @@ export class Planner {
     }
     const removed = before.definitions().schedules.filter((key) => roster.find(key) === undefined);
     this.#removed.note(removed, before, this.#hasJob);
-    this.#writes.forget(removed);
+    this.writes.forget(removed);
     this.#plannedElsewhere = new ScheduleMap();
     for (const [index, key] of schedules.entries()) {
       const found = defined[index];
@@ -141,7 +132,7 @@ export class Planner {
       const { keys } = change;
       return this.#isPlannedHere(change) ? keys.some(isPlannedBy) : keys.includes("next_run_at");
     });
-    await this.#writes.writeAll(
+    await this.writes.writeAll(
       known.map(({ agent, schedule, keys }) => {
         const key = { agent, schedule };
         if (keys.includes("next_run_at")) return { key, write: () => this.#honour(key) };
@@ -169,7 +160,7 @@ export class Planner {
       if (verdict.action !== "run" || isUnwanted)
         plans.push({ key, write: () => this.#dropWaiting(key, slot, missed) });
     }
-    await this.#writes.writeAll(plans);
+    await this.writes.writeAll(plans);
     return plans.length > 0;
   }
 
@@ -184,12 +175,22 @@ export class Planner {
     const schedule = roster.find(key)?.schedule ?? this.#removed.find(key);
     const now = clock.now();
     this.#leadMs = Math.max(this.#leadMs, this.#lead(now));
-    return { now, schedule, state, random, isPlannedHere: this.#isPlannedHere(key) };
+    return {
+      now,
+      schedule,
+      state,
+      random,
+      isPlannedHere: this.#plannedElsewhere.get(key) === undefined,
+    };
   }
 
   tell(key: ScheduleKey, { plan, problem }: Omit<Conclusion, "patch">): void {
-    if (problem !== undefined) this.#context.log.warn(`Planning ${nameOf(key)}: ${problem}.`);
-    this.#tellPlan(key, plan);
+    const { log, events } = this.#context;
+    const { agent, schedule } = key;
+    if (problem !== undefined) log.warn(`Planning ${nameOf(key)}: ${problem}.`);
+    log.debug?.(`${nameOf(key)}: ${describe(plan)}`);
+    if (!events.isHeard("schedule:planned")) return;
+    events.emit("schedule:planned", { agent, schedule, nextRunAt: plan?.nextRunAt, source: plan?.source });
   }
 
   skip(
@@ -211,7 +212,7 @@ export class Planner {
       return plan === undefined ? {} : planPatch(plan);
     });
     if (plan === undefined) await this.change(key, () => ({}));
-    else this.#tellPlan(key, plan);
+    else this.tell(key, { plan });
   }
 
   /** In one write: a promise for each of a hundred thousand plans would cost more than the plans. */
@@ -229,7 +230,7 @@ export class Planner {
         if (conclusion !== undefined) this.tell(key, conclusion);
       }
     };
-    return this.#writes.writeTogether(keys, together, (key) => this.#adopt(key));
+    return this.writes.writeTogether(keys, together, (key) => this.#adopt(key));
   }
 
   async #adopt(key: ScheduleKey): Promise<void> {
@@ -286,13 +287,6 @@ export class Planner {
       events.emit("schedule:missed", { agent, schedule, slot, lateMs, graceMs });
     }
     this.tell(key, conclusion);
-  }
-
-  #tellPlan({ agent, schedule }: ScheduleKey, plan: Plan | undefined): void {
-    const { log, events } = this.#context;
-    log.debug?.(`${nameOf({ agent, schedule })}: ${describe(plan)}`);
-    if (!events.isHeard("schedule:planned")) return;
-    events.emit("schedule:planned", { agent, schedule, nextRunAt: plan?.nextRunAt, source: plan?.source });
   }
 
   #tellWhyNot(key: ScheduleKey, { status }: ScheduleState): void {

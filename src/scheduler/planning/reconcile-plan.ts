@@ -27,7 +27,7 @@ export function adoptPlan(input: AdoptionInput): Conclusion | undefined {
   const found = { nextRunAt: new Date(plannedMs), source: state.next_run_source };
   if (isSame(found, earliest)) return undefined;
   const { plan: latest } = planAfter({ ...input, random: () => 1 }, {});
-  const isDrawn = found.source === earliest?.source && isBetween(earliest, plannedMs, latest);
+  const isDrawn = found.source === earliest?.source && isBetween(input, earliest, plannedMs, latest);
   // Jitter may put the baseline behind a hinted time: then that is what was planned.
   return isDrawn || isSame(found, latest) ? undefined : planAfter(input, {});
 }
@@ -41,9 +41,20 @@ function isSame({ nextRunAt, source }: FoundPlan, plan: Plan | undefined): boole
   return source === plan?.source && nextRunAt.getTime() === plan?.nextRunAt.getTime();
 }
 
-function isBetween(earliest: Plan | undefined, ms: number, latest: Plan | undefined): boolean {
+function isBetween(
+  { now, schedule }: AdoptionInput,
+  earliest: Plan | undefined,
+  ms: number,
+  latest: Plan | undefined,
+): boolean {
   if (earliest === undefined || latest === undefined) return false;
-  return earliest.nextRunAt.getTime() <= ms && ms <= latest.nextRunAt.getTime();
+  const earliestMs = earliest.nextRunAt.getTime();
+  const latestMs = latest.nextRunAt.getTime();
+  // Without jitter the time has passed and counts from now; with jitter it has not. Then the wait tells the latest time.
+  const isSplit = latestMs < earliestMs && schedule.type === "interval";
+  const waitMs = earliestMs - now.getTime();
+  const untilMs = isSplit ? earliestMs + (waitMs * (schedule.jitter ?? 0)) / 100 : latestMs;
+  return earliestMs <= ms && ms <= untilMs;
 }
 
 /** Whether a due slot is one of this schedule's, as far as its source tells. */

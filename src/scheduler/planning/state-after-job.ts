@@ -5,7 +5,7 @@ import { interruption } from "../../state/claim-rules.js";
 import type { JobEndStatus } from "../../state/job-log/job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import { type Plan, planNextRun } from "./governor.js";
-import { recordOutcome } from "../../state/job-outcome.js";
+import { recordOutcome } from "../../state/claim-rules.js";
 import type { Schedule } from "../timing/schedule.js";
 
 /** A pause without an end. */
@@ -75,24 +75,20 @@ export function dropBusySlot(input: PlanningInput, slot: Date): Conclusion {
 
 /** The changes, and the plan that follows from the state with them. Does not throw: the end of a job must be written. */
 export function planAfter(input: PlanningInput, changes: ScheduleStatePatch): Conclusion {
+  const { now, schedule, state, random } = input;
   try {
-    return planned(input, changes);
+    const after: Partial<ScheduleState> = Object.assign({}, state, changes);
+    if (input.isPlannedHere === false) return { patch: changes, plan: planIn(after) };
+    const isPlanned = schedule !== undefined && after.status !== "disabled";
+    const plan = isPlanned ? planNextRun({ now, schedule, state: after, random }) : undefined;
+    return { patch: withPlan(changes, plan), plan };
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
     // A hint may come from a hand edit; one that cannot be read must not keep its schedule from running.
-    if (input.state.hint != null && changes.hint !== null)
+    if (state.hint != null && changes.hint !== null)
       return { problem: `its hint was dropped: ${problem}`, ...planAfter(input, { ...changes, hint: null }) };
     return { patch: withPlan(changes, undefined), plan: undefined, problem };
   }
-}
-
-function planned(input: PlanningInput, changes: ScheduleStatePatch): Conclusion {
-  const { now, schedule, state, random } = input;
-  const after: Partial<ScheduleState> = Object.assign({}, state, changes);
-  if (input.isPlannedHere === false) return { patch: changes, plan: planIn(after) };
-  const isPlanned = schedule !== undefined && after.status !== "disabled";
-  const plan = isPlanned ? planNextRun({ now, schedule, state: after, random }) : undefined;
-  return { patch: withPlan(changes, plan), plan };
 }
 
 /** The plan in the state, unless its slot is used up: the slot of the claim, or without a claim the planned one. */

@@ -25,7 +25,7 @@ export function parseCronExpression(text: string): CronExpression {
 }
 
 function compiled(text: string): CompiledCron {
-  return expressions.get(text) ?? expressions.set(text, compile(text));
+  return expressions.get(text) ?? expressions.keep(text, compile(text));
 }
 
 function compile(text: string): CompiledCron {

@@ -19,12 +19,11 @@ const known = new BoundedCache<string, number>(1_000);
 
 /** The milliseconds in `{positive integer}{s|m|h|d}`; throws IntervalParseError for everything else. */
 export function parseInterval(text: string): number {
-  return (
-    known.get(text) ??
-    known.set(
-      text,
-      readInterval(text, (fault) => refusalOf(text, fault)),
-    )
+  const cached = known.get(text);
+  if (cached !== undefined) return cached;
+  return known.keep(
+    text,
+    readInterval(text, (fault) => refusalOf(text, fault)),
   );
 }
 

@@ -40,7 +40,7 @@ let systemZone: TimeZone | undefined;
 /** The zone of that name, or the system's (as it was at the first call); throws TimezoneError for an unknown name. */
 export function timeZone(name?: string): TimeZone {
   if (name === undefined) return (systemZone ??= openZone(undefined));
-  return zones.get(name) ?? zones.set(name, openZone(name));
+  return zones.get(name) ?? zones.keep(name, openZone(name));
 }
 
 function openZone(name: string | undefined): TimeZone {
@@ -96,7 +96,7 @@ export class SearchedZone implements TimeZone {
   spanAt(utc: number): OffsetSpan {
     if (utc >= this.#latest.start && utc < this.#latest.end) return this.#latest;
     const index = Math.floor(utc / CHUNK_SECONDS);
-    const spans = this.#chunks.get(index) ?? this.#chunks.set(index, this.#findSpans(index));
+    const spans = this.#chunks.get(index) ?? this.#chunks.keep(index, this.#findSpans(index));
     for (const span of spans) {
       this.#latest = span;
       if (utc < span.end) break;

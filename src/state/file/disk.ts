@@ -1,9 +1,13 @@
-/** The file system as the state layer uses it, passed in so that a test can make any single step fail. */
-import { lstatSync } from "node:fs";
+/**
+ * The file system as the state layer uses it, passed in so that a test can make any single step fail; and how a file is
+ * replaced so that it is, at any moment and after any failure, wholly the old one or wholly the new one.
+ */
+import { type BigIntStats, constants, lstatSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import * as fs from "node:fs/promises";
 import { dirname } from "node:path";
 import { type FileOperation, StateFileError } from "../errors.js";
+import type { HeldLock } from "./lock/lock-directory.js";
 
 type PatientDisk = Pick<
   typeof fs,
@@ -52,6 +56,21 @@ export async function unless<T>(codes: readonly string[], call: Promise<T>): Pro
   }
 }
 
+/** The code with which the call failed, where it is one of `codes`; `undefined` where the call worked. */
+export async function failureAmong(
+  codes: ReadonlySet<string>,
+  call: Promise<unknown>,
+): Promise<string | undefined> {
+  try {
+    await call;
+    return undefined;
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === undefined || !codes.has(code)) throw error;
+    return code;
+  }
+}
+
 /** What a file system answers that syncs files only. */
 const NO_DIRECTORY_SYNC = ["EINVAL", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"];
 
@@ -71,14 +90,13 @@ export async function syncDirectory(disk: Disk, path: string): Promise<void> {
  */
 export async function makePrivateDirectory(disk: Disk, path: string): Promise<void> {
   const parent = dirname(path);
-  const making = (): Promise<unknown> => disk.mkdir(path, 0o700);
   try {
-    await making();
+    await disk.mkdir(path, 0o700);
   } catch (error) {
     if (errorCode(error) === "EEXIST") return;
     if (errorCode(error) !== "ENOENT") throw new StateFileError(path, "create", error);
     await makePrivateDirectory(disk, parent);
-    await attempt(path, "create", unless(["EEXIST"], making()));
+    await attempt(path, "create", unless(["EEXIST"], disk.mkdir(path, 0o700)));
   }
   // Whatever the umask; by its path, for one that its owner cannot open.
   await attempt(path, "create", disk.chmod(path, 0o700));
@@ -90,4 +108,74 @@ export async function closeQuietly(handle: FileHandle): Promise<void> {
   try {
     await handle.close();
   } catch {}
+}
+
+/**
+ * Takes one's own file out of a lock. A file that cannot be removed falls silent, and other processes remove it then.
+ */
+export async function removeQuietly(disk: Disk, file: string): Promise<void> {
+  try {
+    await disk.unlink(file);
+  } catch {}
+}
+
+/** A version of a file: identified by its stats while the handle keeps its inode from being used again. */
+export interface FileVersion {
+  readonly stats: Pick<BigIntStats, "ino" | "size" | "mtimeNs">;
+  /** `undefined` for a version so old that any later version has a different time. */
+  readonly handle: FileHandle | undefined;
+}
+
+/** What a file system answers that has no hard links, or not for this file. */
+export const NO_HARD_LINKS: ReadonlySet<string> = new Set([
+  "EPERM",
+  "ENOTSUP",
+  "EOPNOTSUPP",
+  "ENOSYS",
+  "EMLINK",
+]);
+const NOT_THERE: ReadonlySet<string> = new Set(["ENOENT"]);
+const NO_OLD_VERSION: ReadonlySet<string> = new Set([...NOT_THERE, ...NO_HARD_LINKS]);
+
+/**
+ * Writes the bytes into the lock's own file and renames that over `path`, which also gives the lock back. Returns
+ * `undefined`, and changes nothing, when the lock was lost because a process took this one for dead.
+ * `write-file-atomic` is not used: it takes a file cut short by a full disk for a success, and its names can be guessed.
+ */
+export async function replaceFile(
+  disk: Disk,
+  path: string,
+  bytes: Uint8Array,
+  { file, handle }: HeldLock,
+): Promise<FileVersion | undefined> {
+  await attempt(path, "write", handle.writeFile(bytes));
+  await attempt(path, "sync", handle.sync());
+  const stats = await attempt(path, "stat", handle.stat({ bigint: true }));
+  if (stats.size !== BigInt(bytes.length)) {
+    throw new StateFileError(path, "write", new Error(`${stats.size} of ${bytes.length} bytes were kept`));
+  }
+  // The old version stays at hand, in the lock, until the new one is safe.
+  const old = `${file}.old`;
+  const withoutOld = await attempt(path, "link", failureAmong(NO_OLD_VERSION, disk.link(path, old)));
+  try {
+    const lost = await attempt(path, "rename", failureAmong(NOT_THERE, disk.rename(file, path)));
+    if (lost !== undefined) return undefined;
+    await attempt(path, "sync directory", syncDirectory(disk, dirname(path)).catch(putBack));
+  } finally {
+    await removeQuietly(disk, old);
+  }
+  return { stats, handle };
+
+  async function putBack(error: unknown): Promise<never> {
+    if (withoutOld === undefined) await unless(["ENOENT"], disk.rename(old, path));
+    throw error;
+  }
+}
+
+/**
+ * Opens a regular file for reading; never follows a link, never waits for a pipe. `undefined` when it does not exist.
+ */
+export async function openRegular(disk: Disk, path: string): Promise<FileHandle | undefined> {
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  return attempt(path, "open", unless(["ENOENT"], disk.open(path, flags)));
 }

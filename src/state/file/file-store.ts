@@ -2,13 +2,13 @@
  * The store for one machine: schedule state in `<stateDir>/state.yaml`, jobs in `<stateDir>/jobs`.
  * Reads come from memory, changes are committed in groups; how the file is read, written and locked is decided below.
  */
+import type { Duration } from "../../duration.js";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { type Clock, systemClock } from "../../clock.js";
+import { type Clock, StoreClock, systemClock } from "../../clock.js";
 import { type Logger, processLogger } from "../../logger.js";
 import { NO_FIELDS } from "../validate-state.js";
 import { type Disk, makePrivateDirectory, nodeDisk } from "./disk.js";
-import { DocumentDraft } from "./yaml/document-draft.js";
 import { StateError } from "../errors.js";
 import { FileJobLog } from "./jobs/file-job-log.js";
 import type { JobLog } from "../job-log/job-log.js";
@@ -16,12 +16,10 @@ import { type FleetState, fleetOf, newFleet } from "./fleet-state.js";
 import { GroupCommit } from "../../group-commit.js";
 import { OwnerLock } from "./lock/owner-lock.js";
 import { SCHEDULE_KEYS, type ScheduleState } from "../schedule-state.js";
-import type { StateDocument } from "./yaml/state-document.js";
-import { type DocumentChange, StateFile } from "./state-file.js";
+import { DocumentDraft, type StateDocument } from "./yaml/state-document.js";
+import { StateFile } from "./state-file.js";
 import type { OutsideChange, ScheduleKey } from "../store.js";
-import { StoreClock } from "../store-clock.js";
 import type { StateOperation } from "../operations.js";
-import type { OwnedJobLog } from "../owner/owned-job-log.js";
 import { SingleOwnerStore } from "../owner/single-owner-store.js";
 
 export interface FileStoreOptions {
@@ -40,10 +38,10 @@ export interface FileStoreOptions {
    */
   readonly logger?: Logger | undefined;
   /**
-   * How long a claim lasts that is not renewed, in milliseconds.
+   * How long a claim lasts that is not renewed: milliseconds, or text such as "30s".
    * @default 30_000
    */
-  readonly leaseMs?: number | undefined;
+  readonly leaseMs?: Duration | undefined;
   /**
    * A larger state file is set aside unread.
    * @default 64_000_000
@@ -78,7 +76,7 @@ const DEFAULT_MAX_STATE_BYTES = 64_000_000;
 /** Also usable without `open`, as a guest beside an owner: then it reads and updates, and claims nothing. */
 export class FileStore extends SingleOwnerStore {
   readonly jobs: JobLog;
-  readonly #log: FileJobLog;
+  protected readonly log: FileJobLog;
   readonly #clock: StoreClock;
   readonly #stateDir: string;
   readonly #disk: Disk;
@@ -109,7 +107,7 @@ export class FileStore extends SingleOwnerStore {
       maxBytes: options.maxStateBytes ?? DEFAULT_MAX_STATE_BYTES,
       onOutsideChange: (before, after) => this.noteOutsideChanges(changedSchedules(before, after)),
     });
-    this.#log = new FileJobLog({
+    this.log = new FileJobLog({
       directory: join(stateDir, "jobs"),
       clock,
       disk,
@@ -118,7 +116,7 @@ export class FileStore extends SingleOwnerStore {
       maxJobs: options.maxJobs,
       maxOutputBytes: options.maxOutputBytes,
     });
-    this.jobs = this.#log;
+    this.jobs = this.log;
   }
 
   open(clock?: Clock): Promise<void> {
@@ -144,7 +142,8 @@ export class FileStore extends SingleOwnerStore {
     this.#requireOpen();
     const next = newFleet(fleet);
     let before: StateDocument | undefined;
-    await this.#change((document) => {
+    await this.#file.change(async (document) => {
+      await this.#owner?.check();
       before = document;
       return next;
     });
@@ -162,10 +161,6 @@ export class FileStore extends SingleOwnerStore {
     this.#requireOpen();
     this.#owner?.stir();
     return this.#file.refresh();
-  }
-
-  protected get log(): OwnedJobLog {
-    return this.#log;
   }
 
   protected known({ agent, schedule }: ScheduleKey): Partial<ScheduleState> {
@@ -202,9 +197,9 @@ export class FileStore extends SingleOwnerStore {
       await makePrivateDirectory(this.#disk, this.#stateDir);
       this.#owner = await OwnerLock.take(this.#disk, join(this.#stateDir, "owner.lock"), this.#realClock);
       await this.#file.lookOften();
-      this.#log.reopen();
+      this.log.reopen();
       await this.recover();
-      await this.#log.recover();
+      await this.log.recover();
     } catch (error) {
       await this.#disown();
       this.#opening = undefined;
@@ -217,7 +212,7 @@ export class FileStore extends SingleOwnerStore {
     if (this.#owner !== undefined) await this.free((operation) => this.#commits.add(operation));
     await this.#commits.settled();
     try {
-      await this.#log.close();
+      await this.log.close();
     } finally {
       await this.#file.close();
       await this.#disown();
@@ -236,21 +231,15 @@ export class FileStore extends SingleOwnerStore {
 
   async #write(batch: readonly StateOperation[]): Promise<void> {
     let touched: readonly ScheduleKey[] = [];
-    await this.#change((document) => {
+    await this.#file.change(async (document, isDamaged) => {
+      await this.#owner?.check();
       const draft = new DocumentDraft(document);
       for (const operation of batch) operation.apply(draft);
       touched = draft.touched;
       // What was damaged is written again in any case, so that it is set aside.
-      return draft.finish(this.#file.isDamaged);
+      return draft.finish(isDamaged);
     });
     this.noteChanges(touched);
-  }
-
-  #change(decide: DocumentChange): Promise<void> {
-    return this.#file.change(async (document) => {
-      await this.#owner?.check();
-      return decide(document);
-    });
   }
 }
 

@@ -2,7 +2,7 @@
 import { type Fields, isFields } from "../../fields.js";
 import { quote } from "../../errors.js";
 import { checkName, isScheduleFields, problemOf, type ScheduleFields } from "../validate-state.js";
-import { problemOfValue } from "../check-value.js";
+import { problemOfValue } from "../validate-state.js";
 import { invalidState, type StateError } from "../errors.js";
 import type { ScheduleState } from "../schedule-state.js";
 import { type AgentEntry, agentEntry, renderDocument, type StateDocument } from "./yaml/state-document.js";

@@ -1,8 +1,7 @@
 /** Keeps a damaged file beside itself before it is written over, so that a person can look for what was lost. */
 import { constants } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { NO_HARD_LINKS } from "./durable-file.js";
-import { attempt, type Disk, errorCode, unless } from "./disk.js";
+import { attempt, type Disk, errorCode, NO_HARD_LINKS, unless } from "./disk.js";
 
 const KEPT = 5;
 /** What follows the name of the file and ".corrupt-". */

@@ -6,12 +6,21 @@ import type { BigIntStats } from "node:fs";
 import { dirname } from "node:path";
 import type { Clock } from "../../clock.js";
 import type { Logger } from "../../logger.js";
-import { attempt, closeQuietly, type Disk, makePrivateDirectory, unless } from "./disk.js";
-import { type FileVersion, identityOf, isSame, openRegular, replaceFile } from "./durable-file.js";
+import {
+  attempt,
+  closeQuietly,
+  type Disk,
+  type FileVersion,
+  makePrivateDirectory,
+  openRegular,
+  replaceFile,
+  unless,
+} from "./disk.js";
 import { StateFileError } from "../errors.js";
 import { keepDamaged } from "./keep-damaged.js";
 import { isLocal } from "./local-disk.js";
-import { releaseLock, SignOfLife, sweepPrepared, takeLock } from "./lock/lock-directory.js";
+import { type LockOptions, releaseLock, SignOfLife, sweepPrepared, takeLock } from "./lock/lock-directory.js";
+import { processSignature } from "./lock/process-identity.js";
 import { emptyDocument, type StateDocument } from "./yaml/state-document.js";
 import { readDocument } from "./yaml/read-document.js";
 import { AsyncLock } from "../../async-lock.js";
@@ -37,10 +46,11 @@ export interface NewDocument {
   applied(): StateDocument;
 }
 
-/** Decides, under the lock, what the document becomes; `undefined` when it stays as it is. */
+/** Decides, under the lock, what the document becomes; `undefined` when it stays as it is, which damage forbids. */
 export type DocumentChange = (
   document: StateDocument,
-) => Promise<NewDocument | undefined> | NewDocument | undefined;
+  isDamaged: boolean,
+) => Promise<NewDocument | undefined>;
 
 /** File systems count time in steps of up to two seconds. */
 const COARSEST_FILE_TIME_MS = 2_000;
@@ -50,6 +60,7 @@ const NOTHING_TO_DO: Promise<void> = Promise.resolve();
 
 export class StateFile {
   readonly #options: StateFileOptions;
+  readonly #lock: LockOptions;
   #document: StateDocument = emptyDocument();
   #version: FileVersion | undefined;
   /** Whether the file on disk has damage that the next write would erase. */
@@ -66,16 +77,14 @@ export class StateFile {
   #canGlance = false;
 
   constructor(options: StateFileOptions) {
+    const { disk, realClock: clock, path } = options;
     this.#options = options;
+    this.#lock = { disk, clock, path: `${path}.lock`, signature: processSignature() };
   }
 
   /** What the file said when last looked at. */
   get document(): StateDocument {
     return this.#document;
-  }
-
-  get isDamaged(): boolean {
-    return this.#isDamaged;
   }
 
   /** From now on, a look costs no waiting while the file stays the same, if its disk is one of this machine. */
@@ -86,7 +95,7 @@ export class StateFile {
 
   /** Looks at the file, and reads it again if it has changed. A call while a look waits its turn shares that look. */
   refresh(): Promise<void> {
-    if (this.isUpToDate()) return NOTHING_TO_DO;
+    if (this.#canGlance && this.#glance()) return NOTHING_TO_DO;
     this.#looking ??= this.#turns.take(() => {
       this.#looking = undefined;
       return this.#look();
@@ -94,24 +103,9 @@ export class StateFile {
     return this.#looking;
   }
 
-  /** Whether the file is as it was when last looked at; `false` also where that cannot be told without waiting. */
-  isUpToDate(): boolean {
-    if (!this.#canGlance) return false;
-    const { disk, path } = this.#options;
-    try {
-      const stats = disk.lstatSync(path, { bigint: true, throwIfNoEntry: false });
-      return stats !== undefined && this.#isKnown(stats);
-    } catch {
-      // The full look reports what is wrong.
-      return false;
-    }
-  }
-
   /** Changes the document under the lock; durable when it resolves. `decide` is asked again when the lock was lost. */
   change(decide: DocumentChange): Promise<void> {
     return this.#turns.take(async () => {
-      await makePrivateDirectory(this.#options.disk, dirname(this.#options.path));
-      await this.#sweep();
       for (let lost = 0; lost < LOST_LOCKS; lost++) if (await this.#tryChange(decide)) return;
       const { path } = this.#options;
       throw new StateFileError(path, "lock", new Error(`the lock was lost ${LOST_LOCKS} times in a row`));
@@ -131,16 +125,28 @@ export class StateFile {
     return this.#turns.take(async () => {
       const version = this.#version;
       if (version?.handle === undefined) return;
-      const ageMs =
-        this.#options.realClock.now().getTime() - Number(version.identity.modifiedNs / 1_000_000n);
+      const ageMs = this.#options.realClock.now().getTime() - Number(version.stats.mtimeNs / 1_000_000n);
       const isPast = ageMs > COARSEST_FILE_TIME_MS;
       this.#version = isPast ? { ...version, handle: undefined } : undefined;
       await closeQuietly(version.handle);
     });
   }
 
-  #isKnown(stats: BigIntStats): boolean {
-    return this.#version !== undefined && isSame(identityOf(stats), this.#version.identity);
+  /** Whether the file is surely as it was when last looked at. Keeps the whole process waiting. */
+  #glance(): boolean {
+    const { disk, path } = this.#options;
+    try {
+      const stats = disk.lstatSync(path, { bigint: true, throwIfNoEntry: false });
+      return stats !== undefined && this.#isKnown(stats);
+    } catch {
+      // The full look reports what is wrong.
+      return false;
+    }
+  }
+
+  #isKnown({ ino, size, mtimeNs }: BigIntStats): boolean {
+    const known = this.#version?.stats;
+    return known?.ino === ino && known.size === size && known.mtimeNs === mtimeNs;
   }
 
   async #look(): Promise<void> {
@@ -163,17 +169,20 @@ export class StateFile {
 
   /** `false` when the lock was lost on the way, and nothing changed. */
   async #tryChange(decide: DocumentChange): Promise<boolean> {
-    const { disk, path, realClock } = this.#options;
+    const { disk, path } = this.#options;
     // A slow read happens before the lock is taken, so that other processes do not wait for it.
     await this.#look();
-    const lock = await takeLock({ disk, clock: realClock, path: `${path}.lock` });
-    const alive = new SignOfLife(lock, { clock: realClock, disk });
+    // Where the file is, its directory is.
+    if (this.#version === undefined) await makePrivateDirectory(disk, dirname(path));
+    if (!this.#isSwept) await this.#sweep();
+    const lock = await takeLock(this.#lock);
+    const alive = new SignOfLife(lock, this.#lock);
     let isKept = false;
     try {
       await this.#look();
-      const next = await decide(this.#document);
+      const next = await decide(this.#document, this.#isDamaged);
       if (next === undefined) return true;
-      await this.#keepDamaged();
+      if (this.#isDamaged) await this.#keepDamaged();
       const version = await replaceFile(disk, path, next.bytes, lock);
       if (version === undefined) return false;
       isKept = true;
@@ -187,7 +196,7 @@ export class StateFile {
 
   /** Once for each damaged version, or the copies of repeated failing writes would push out older copies. */
   async #keepDamaged(): Promise<void> {
-    if (!this.#isDamaged || this.#isKept) return;
+    if (this.#isKept) return;
     await keepDamaged(this.#options.disk, this.#options.path, this.#options.clock.now());
     this.#isKept = true;
   }
@@ -208,7 +217,7 @@ export class StateFile {
             }
           : await readDocument(bytes, this.#document);
       this.#warn(damages);
-      await this.#set(document, { identity: identityOf(stats), handle }, damages.length > 0);
+      await this.#set(document, { stats, handle }, damages.length > 0);
     } catch (error) {
       await closeQuietly(handle);
       throw error;
@@ -239,11 +248,11 @@ export class StateFile {
       logger.warn(`Damage in ${path}: ${damages.length - shown.length} more entries were reset.`);
   }
 
+  /** Removes what processes that died left in the directory. */
   async #sweep(): Promise<void> {
-    if (this.#isSwept) return;
     const { disk, path } = this.#options;
     const directory = dirname(path);
-    await attempt(directory, "list", sweepPrepared(disk, directory, `${path}.lock`));
+    await attempt(directory, "list", sweepPrepared(disk, directory, this.#lock.path));
     this.#isSwept = true;
   }
 }

@@ -58,11 +58,9 @@ export function numberedJobId(startedAt: Date, number: number): string {
 const HALF = 36 ** (SUFFIX_LENGTH / 2);
 
 function jobId(startedAt: Date, drawn: number): string {
-  return `job-${dayOf(startedAt)}-${halfText(Math.floor(drawn / HALF))}${halfText(drawn % HALF)}`;
-}
-
-function halfText(half: number): string {
-  return half.toString(36).padStart(SUFFIX_LENGTH / 2, "0");
+  const high = Math.floor(drawn / HALF).toString(36);
+  const low = (drawn % HALF).toString(36);
+  return `job-${dayOf(startedAt)}-${high.padStart(SUFFIX_LENGTH / 2, "0")}${low.padStart(SUFFIX_LENGTH / 2, "0")}`;
 }
 
 export function isJobId(text: string): boolean {
@@ -71,17 +69,17 @@ export function isJobId(text: string): boolean {
 
 /** The day in an id; `undefined` for a malformed id. */
 export function dayInJobId(id: string): string | undefined {
-  return isJobId(id) ? id.slice("job-".length, "job-2026-11-15".length) : undefined;
+  return isJobId(id) ? id.slice(DAY_FROM, DAY_TO) : undefined;
 }
 
 /** The day in an id. Ids become file names, so a malformed one is refused with INVALID_STATE. */
 export function dayOfJob(id: string): string {
-  const day = dayInJobId(id);
-  if (day === undefined) {
-    throw invalidState(`Not a job id: ${quote(id)}. Expected one such as "job-2026-11-15-k3x9qa".`);
-  }
-  return day;
+  if (isJobId(id)) return id.slice(DAY_FROM, DAY_TO);
+  throw invalidState(`Not a job id: ${quote(id)}. Expected one such as "job-2026-11-15-k3x9qa".`);
 }
+
+const DAY_FROM = "job-".length;
+const DAY_TO = "job-2026-11-15".length;
 
 /** So many ids drawn in vain mean a source of randomness that repeats itself. */
 export const MOST_DRAWS = 100;

@@ -121,29 +121,32 @@ export function newEnd(outcome: JobOutcomeRecord, finishedAt: Date): JobEnd {
 
 /** Whether a log can write the record as it is. Most are: they hold no object that the caller could change later. */
 export function isPlainRecord(job: EndedJobRecord): boolean {
+  const { attempt, duration_ms: ms, exit_code: code } = job;
   return (
     job.work_item === null &&
     job.response_body === null &&
-    jobId.read(job.id) !== undefined &&
-    text.read(job.agent) !== undefined &&
-    isNullOr(job.schedule, text) &&
-    triggerRule.read(job.trigger) !== undefined &&
+    typeof job.id === "string" &&
+    isJobId(job.id) &&
+    typeof job.agent === "string" &&
+    isTextOrNull(job.schedule) &&
+    isTextOrNull(job.prompt) &&
+    isTextOrNull(job.error) &&
+    isTextOrNull(job.summary) &&
+    JOB_TRIGGERS.includes(job.trigger) &&
+    JOB_END_STATUSES.includes(job.status) &&
+    (job.source === null || PLAN_SOURCES.includes(job.source)) &&
     (job.slot === null || plainTimeMs(job.slot) !== undefined) &&
-    isNullOr(job.source, sourceRule) &&
-    attemptRule.read(job.attempt) !== undefined &&
-    isNullOr(job.prompt, text) &&
     plainTimeMs(job.started_at) !== undefined &&
-    endStatus.read(job.status) !== undefined &&
     plainTimeMs(job.finished_at) !== undefined &&
-    isNullOr(job.duration_ms, duration) &&
-    isNullOr(job.error, text) &&
-    isNullOr(job.summary, text) &&
-    isNullOr(job.exit_code, exitCode)
+    Number.isSafeInteger(attempt) &&
+    attempt >= 1 &&
+    (ms === null || (Number.isFinite(ms) && ms >= 0)) &&
+    (code === null || Number.isSafeInteger(code))
   );
 }
 
-function isNullOr(value: unknown, rule: Rule<unknown>): boolean {
-  return value === null || (value !== undefined && rule.read(value) !== undefined);
+function isTextOrNull(value: unknown): boolean {
+  return value === null || typeof value === "string";
 }
 
 /** What a caller gave, not checked yet. */

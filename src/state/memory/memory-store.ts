@@ -1,14 +1,14 @@
 /** The store in memory: for tests, and for fleets whose past does not matter after a restart. */
-import type { Clock } from "../../clock.js";
+import { applyPatch } from "../../fields.js";
+import type { Duration } from "../../duration.js";
+import { type Clock, StoreClock } from "../../clock.js";
 import { processLogger } from "../../logger.js";
-import { applyPatch } from "../apply-patch.js";
 import { NO_FIELDS } from "../validate-state.js";
 import { StateError } from "../errors.js";
 import type { JobLog } from "../job-log/job-log.js";
 import { MemoryJobLog } from "./memory-job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "../schedule-state.js";
 import type { ScheduleKey } from "../store.js";
-import { StoreClock } from "../store-clock.js";
 import type { StateDraft, StateOperation } from "../operations.js";
 import type { OwnedJobLog } from "../owner/owned-job-log.js";
 import { SingleOwnerStore } from "../owner/single-owner-store.js";
@@ -17,10 +17,10 @@ export interface MemoryStoreOptions {
   /** @default the clock given to `open`, else the system's */
   readonly clock?: Clock | undefined;
   /**
-   * How long a claim lasts that is not renewed, in milliseconds.
+   * How long a claim lasts that is not renewed: milliseconds, or text such as "30s".
    * @default 30_000
    */
-  readonly leaseMs?: number | undefined;
+  readonly leaseMs?: Duration | undefined;
 }
 
 export class MemoryStore extends SingleOwnerStore {

@@ -3,22 +3,33 @@
  * made, renewed and ended here, within every agent's capacity. The store makes durable what is decided here.
  */
 import type { Clock } from "../../clock.js";
+import { isoTimeMs } from "../../iso-time.js";
+import { randomToken } from "../../random.js";
 import { claimableMs, claimRefusal } from "../claim-rules.js";
 import { ScheduleMap } from "../schedule-map.js";
-import type { ScheduleState } from "../schedule-state.js";
-import type { ClaimRefusal, ClaimToken, Definitions, ScheduleKey, SkippedSlot } from "../store.js";
-import { DueOrder } from "./due-order.js";
-import { Leases, type TakenClaim } from "./leases.js";
-import { NewClaims } from "./new-claims.js";
-import {
-  hasCapacity,
-  type QueueClaim,
-  isOlder,
-  newEntry,
-  type QueueAgent,
-  type QueueEntry,
-  skip,
-} from "./queue-entry.js";
+import { type ScheduleState, UNKNOWN_SCHEDULE } from "../schedule-state.js";
+import type { Claim, ClaimRefusal, ClaimToken, Definitions, ScheduleKey, SkippedSlot } from "../store.js";
+import { NO_FIELDS } from "../validate-state.js";
+import { DueOrder, hasCapacity, isOlder, type QueueAgent, type QueueEntry } from "./due-order.js";
+
+/** A claim whose state is filled in when it is recorded. */
+export interface TakenClaim extends Claim {
+  state: ScheduleState;
+}
+
+/** A claim that is held, until it ends or its lease does. */
+export interface HeldClaim {
+  readonly claim: TakenClaim;
+  readonly agent: QueueAgent;
+  /** `undefined` while its schedule is not defined. */
+  entry: QueueEntry | undefined;
+  /** When its lease ends unless it is renewed, on the monotonic clock. */
+  leaseEndsMs: number;
+  /** Resolves when the end of the claim is written or that has failed; its lease lasts until then. */
+  ending: Promise<unknown> | undefined;
+  /** Whether a write of its end has failed, which may have taken effect all the same. */
+  mayHaveEnded: boolean;
+}
 
 export interface TakenSlots {
   /** Claims that are still to be made durable. */
@@ -26,28 +37,27 @@ export interface TakenSlots {
   readonly skipped: readonly SkippedSlot[];
   /** Claims whose lease had ended: their slots are free to be claimed again. */
   readonly expired: readonly TakenClaim[];
-}
-
-/** One call of `take` under way. */
-interface Taking {
-  readonly now: Date;
-  /** The same on the monotonic clock. */
-  readonly takenMs: number;
-  readonly limit: number;
-  readonly claims: TakenClaim[];
+  /** When the next slot comes due that does not wait for capacity or for a limit. */
+  readonly nextDueAt: Date | undefined;
 }
 
 export class ClaimQueue {
   readonly #clock: Clock;
+  readonly #leaseMs: number;
+  readonly #newJobId: (at: Date) => string;
   #entries = new ScheduleMap<QueueEntry>();
-  readonly #held: Leases<QueueClaim>;
   #order = new DueOrder();
-  readonly #newClaims: NewClaims;
+  /** By token. */
+  readonly #held = new Map<string, HeldClaim>();
+  /** No lease ends before this. */
+  #firstLeaseEndMs = Infinity;
+  /** One object for all slots that are due at the same time. */
+  #latestSlot = new Date(Number.NaN);
 
   constructor(clock: Clock, leaseMs: number, newJobId: (at: Date) => string) {
     this.#clock = clock;
-    this.#held = new Leases(clock, leaseMs);
-    this.#newClaims = new NewClaims(newJobId);
+    this.#leaseMs = leaseMs;
+    this.#newJobId = newJobId;
   }
 
   /** Replaces all definitions and returns the schedules that are defined no longer. */
@@ -76,7 +86,10 @@ export class ClaimQueue {
       held.entry = this.#entries.get(held.claim);
       if (held.entry !== undefined) held.entry.heldBy = held;
     }
-    for (const entry of this.#entries.values()) this.#note(entry, stateOf(keyOf(entry)));
+    for (const entry of this.#entries.values()) {
+      const key = keyOf(entry);
+      this.note(key, stateOf(key));
+    }
     return Array.from(before.values(), keyOf).filter((key) => !this.isDefined(key));
   }
 
@@ -87,31 +100,44 @@ export class ClaimQueue {
   /** To be called with a schedule's new state, which decides whether and when it is due. */
   note(key: ScheduleKey, state: Partial<ScheduleState>): void {
     const entry = this.#entries.get(key);
-    if (entry !== undefined) this.#note(entry, state);
+    if (entry === undefined) return;
+    if (state.next_run_at !== entry.state.next_run_at) entry.seenMs = undefined;
+    entry.state = state;
+    this.#place(entry);
   }
 
   /** Due slots become claims, oldest first, as far as capacity and `limit` allow. Leases count as of `askedMs`. */
   take(limit: number, askedMs: number = this.#clock.monotonic()): TakenSlots {
     const now = this.#clock.now();
     const nowMs = now.getTime();
-    const expired = this.#endLeases(askedMs);
-    const taking: Taking = { now, takenMs: this.#clock.monotonic(), limit, claims: [] };
+    const expired = askedMs < this.#firstLeaseEndMs ? [] : this.#endLeases(askedMs);
+    const leaseEndsMs = this.#clock.monotonic() + this.#leaseMs;
+    const claims: TakenClaim[] = [];
     const lined: QueueEntry[] = [];
-    for (let due = this.#order.first; due !== undefined && due.dueMs <= nowMs; due = this.#order.first) {
-      this.#takeWaiting(taking, due);
-      const isNew = due.seenMs === undefined;
-      due.seenMs ??= nowMs;
-      if (hasRoom(taking) && hasCapacity(due.agent)) {
-        this.#claim(due, taking);
+    for (;;) {
+      const hasRoom = claims.length < limit;
+      const first = this.#order.first;
+      const due = first !== undefined && first.dueMs <= nowMs ? first : undefined;
+      const waiting = hasRoom ? this.#order.firstReady : undefined;
+      if (waiting !== undefined && (due === undefined || !isOlder(due, waiting))) {
+        claims.push(this.#claim(waiting, now, leaseEndsMs));
+      } else if (due === undefined) {
+        break;
       } else {
-        this.#order.remove(due);
-        this.#order.lineUp(due);
-        if (isNew) lined.push(due);
+        const isNew = due.seenMs === undefined;
+        due.seenMs ??= nowMs;
+        if (hasRoom && hasCapacity(due.agent)) claims.push(this.#claim(due, now, leaseEndsMs));
+        else {
+          this.#order.remove(due);
+          this.#order.lineUp(due);
+          if (isNew) lined.push(due);
+        }
       }
     }
-    this.#takeWaiting(taking);
-    const waiting = lined.filter(({ standsIn }) => standsIn === "line");
-    return { claims: taking.claims, skipped: waiting.flatMap((entry) => skip(entry, nowMs)), expired };
+    const skipped = lined.flatMap((entry) => (entry.standsIn === "line" ? skip(entry, nowMs) : []));
+    // Right after taking: what is due by now was taken, or waits.
+    const next = this.#order.first;
+    return { claims, skipped, expired, nextDueAt: next === undefined ? undefined : new Date(next.dueMs) };
   }
 
   /** Whether a claim with this token is held. */
@@ -128,99 +154,129 @@ export class ClaimQueue {
     const refusal = claimRefusal({ state, isRunning: heldBy !== undefined, isAtCapacity });
     if (refusal !== undefined) return refusal;
     const now = this.#clock.now();
-    const claim = this.#newClaims.make(
-      entry,
-      { seenAt: now, claimedAt: now },
-      { slot: now, source: "manual" },
-    );
-    this.#hold(entry, claim);
-    return claim;
+    const leaseEndsMs = this.#clock.monotonic() + this.#leaseMs;
+    return this.#hold(entry, { slot: now, source: "manual", seenAt: now, claimedAt: now }, leaseEndsMs);
   }
 
   renew(claim: ClaimToken): boolean {
-    return this.#held.renew(claim);
+    const held = this.find(claim);
+    if (held === undefined) return false;
+    held.leaseEndsMs = this.#clock.monotonic() + this.#leaseMs;
+    return true;
   }
 
-  find(claim: ClaimToken): QueueClaim | undefined {
-    return this.#held.find(claim);
+  /** The claim with this token, if it is one of this schedule. */
+  find({ token, agent, schedule }: ClaimToken): HeldClaim | undefined {
+    const held = this.#held.get(token);
+    return held?.claim.agent === agent && held.claim.schedule === schedule ? held : undefined;
   }
 
-  /** Ends a claim that is held; its schedule is due again as `state` says. */
-  end(claim: ClaimToken, state: Partial<ScheduleState>): void {
-    const held = this.#held.find(claim);
+  /** Ends a claim that is held; its schedule is due again as its state says. */
+  end(claim: ClaimToken): void {
+    const held = this.find(claim);
     if (held === undefined) return;
     const { agent, entry } = held;
-    this.#held.delete(claim);
+    this.#held.delete(held.claim.token);
     agent.running--;
     this.#order.noteCapacity(agent);
     if (entry === undefined) return;
     entry.heldBy = undefined;
-    this.#note(entry, state);
+    this.#place(entry);
   }
 
   /** Ends all claims that were made before ownership was taken again. */
   endAll(): void {
-    for (const { claim } of this.#held.values()) this.#putBack(claim);
+    for (const { claim } of this.#held.values()) this.end(claim);
   }
 
-  /** When the next slot comes due that does not wait for capacity or for a limit. */
-  nextDueMs(): number | undefined {
-    return this.#order.first?.dueMs;
-  }
-
-  #note(entry: QueueEntry, state: Partial<ScheduleState>): void {
-    if (state.next_run_at !== entry.state.next_run_at) entry.seenMs = undefined;
-    entry.state = state;
-    const dueMs = entry.heldBy === undefined ? claimableMs(state) : undefined;
+  /** Puts an entry where its state and its claim say. */
+  #place(entry: QueueEntry): void {
+    const dueMs = entry.heldBy === undefined ? claimableMs(entry.state) : undefined;
     this.#order.remove(entry);
     if (dueMs === undefined) return;
     entry.dueMs = dueMs;
     this.#order.place(entry);
   }
 
-  /** Claims waiting entries whose agent has capacity, as long as they are older than `due`. */
-  #takeWaiting(taking: Taking, due?: QueueEntry): void {
-    while (hasRoom(taking)) {
-      const first = this.#order.firstReady;
-      if (first === undefined || (due !== undefined && isOlder(due, first))) return;
-      this.#claim(first, taking);
-    }
-  }
-
-  #claim(entry: QueueEntry, { now, takenMs, claims }: Taking): void {
-    const { seenMs = now.getTime() } = entry;
+  #claim(entry: QueueEntry, now: Date, leaseEndsMs: number): TakenClaim {
+    const { state, dueMs, seenMs = now.getTime() } = entry;
+    // The planned time, also where a pause has put the run off.
+    const slotMs = state.paused_until == null ? dueMs : (isoTimeMs(state.next_run_at) ?? dueMs);
+    if (this.#latestSlot.getTime() !== slotMs) this.#latestSlot = new Date(slotMs);
     // Never later than now, also where the clock was set back meanwhile: that would be lateness.
     const seenAt = seenMs >= now.getTime() ? now : new Date(seenMs);
-    const claim = this.#newClaims.make(entry, { seenAt, claimedAt: now });
-    claims.push(claim);
-    this.#hold(entry, claim, takenMs);
+    const source = state.next_run_source ?? undefined;
+    return this.#hold(entry, { slot: this.#latestSlot, source, seenAt, claimedAt: now }, leaseEndsMs);
   }
 
-  #hold(entry: QueueEntry, claim: TakenClaim, takenMs?: number): void {
-    const { agent } = entry;
-    const held = { claim, agent, entry, leaseEndsMs: Infinity, ending: undefined, triedState: undefined };
+  #hold(
+    entry: QueueEntry,
+    { slot, source, seenAt, claimedAt }: Pick<TakenClaim, "slot" | "source" | "seenAt" | "claimedAt">,
+    leaseEndsMs: number,
+  ): TakenClaim {
+    const { agent, schedule } = entry;
+    const claim: TakenClaim = {
+      agent: agent.name,
+      schedule,
+      token: randomToken(),
+      jobId: this.#newJobId(claimedAt),
+      slot,
+      source,
+      seenAt,
+      claimedAt,
+      state: UNKNOWN_SCHEDULE,
+    };
+    const held = { claim, agent, entry, leaseEndsMs, ending: undefined, mayHaveEnded: false };
     this.#order.remove(entry);
     entry.heldBy = held;
-    this.#held.add(held, takenMs);
+    this.#held.set(claim.token, held);
+    this.#firstLeaseEndMs = Math.min(this.#firstLeaseEndMs, leaseEndsMs);
     agent.running++;
     this.#order.noteCapacity(agent);
+    return claim;
   }
 
-  #putBack(claim: ClaimToken): void {
-    this.end(claim, this.#held.find(claim)?.entry?.state ?? {});
+  /** Ends the claims whose lease has ended, and returns them. */
+  #endLeases(nowMs: number): readonly TakenClaim[] {
+    const expired: TakenClaim[] = [];
+    this.#firstLeaseEndMs = Infinity;
+    for (const { claim, leaseEndsMs, ending } of this.#held.values()) {
+      if (leaseEndsMs <= nowMs && ending === undefined) expired.push(claim);
+      else this.#firstLeaseEndMs = Math.min(this.#firstLeaseEndMs, leaseEndsMs);
+    }
+    for (const claim of expired) this.end(claim);
+    return expired;
   }
+}
 
-  #endLeases(nowMs: number): TakenClaim[] {
-    const expired = this.#held.expired(nowMs);
-    for (const { claim } of expired) this.#putBack(claim);
-    return expired.map(({ claim }) => claim);
-  }
+/** A new entry; `known` is the entry of the same schedule in the definitions before. */
+function newEntry(
+  agent: QueueAgent,
+  schedule: string,
+  order: number,
+  known: QueueEntry | undefined,
+): QueueEntry {
+  return {
+    agent,
+    schedule,
+    state: known?.state ?? NO_FIELDS,
+    // Not a small integer: V8 would rebuild every entry when it is given a time.
+    dueMs: Infinity,
+    standsIn: undefined,
+    seenMs: known?.seenMs,
+    order,
+    heldBy: undefined,
+    place: -1,
+  };
 }
 
 function keyOf({ agent, schedule }: QueueEntry): ScheduleKey {
   return { agent: agent.name, schedule };
 }
 
-function hasRoom({ claims, limit }: Taking): boolean {
-  return claims.length < limit;
+function skip({ agent, schedule, state, dueMs }: QueueEntry, nowMs: number): SkippedSlot[] {
+  const reason = claimRefusal({ state, isRunning: false, isAtCapacity: !hasCapacity(agent), nowMs });
+  if (reason === undefined) return [];
+  const slot = new Date(isoTimeMs(state.next_run_at) ?? dueMs);
+  return [{ agent: agent.name, schedule, slot, source: state.next_run_source ?? undefined, reason }];
 }

@@ -2,8 +2,41 @@
  * The order in which schedules are claimed: a queue of slots to come, and a line before each agent of slots that came
  * due and have to wait. An entry stands in one of them, or in neither while it runs or has no plan.
  */
-import { IndexedHeap } from "./indexed-heap.js";
-import { hasCapacity, isOlder, type QueueAgent, type QueueEntry } from "./queue-entry.js";
+import type { ScheduleState } from "../schedule-state.js";
+import type { HeldClaim } from "./claim-queue.js";
+import { type HeapMember, IndexedHeap } from "./indexed-heap.js";
+
+/** A schedule that may be claimed. */
+export interface QueueEntry extends HeapMember {
+  readonly agent: QueueAgent;
+  readonly schedule: string;
+  state: Partial<ScheduleState>;
+  dueMs: number;
+  /** Kept by DueOrder. */
+  standsIn: "queue" | "line" | undefined;
+  /** When its slot was first seen due; a write of its state does not make it later. */
+  seenMs: number | undefined;
+  /** Order of definition, which breaks ties. */
+  readonly order: number;
+  /** The claim under which it runs. */
+  heldBy: HeldClaim | undefined;
+}
+
+/** An agent stands among the ready ones while a schedule waits in its line and it has capacity. */
+export interface QueueAgent extends HeapMember {
+  readonly name: string;
+  capacity: number;
+  running: number;
+  /** Made for the first schedule that has to wait. */
+  line: IndexedHeap<QueueEntry> | undefined;
+}
+
+export const isOlder = (a: QueueEntry, b: QueueEntry): boolean =>
+  a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order);
+
+export function hasCapacity({ running, capacity }: QueueAgent): boolean {
+  return running < capacity;
+}
 
 const headIsOlder = (a: QueueAgent, b: QueueAgent): boolean =>
   a.line?.first !== undefined && b.line?.first !== undefined && isOlder(a.line.first, b.line.first);

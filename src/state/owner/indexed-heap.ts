@@ -27,8 +27,7 @@ export class IndexedHeap<Member extends HeapMember> {
       member.place = this.#members.length;
       this.#members.push(member);
     }
-    this.#rise(member);
-    this.#sink(member);
+    this.#settle(member);
   }
 
   /** Takes a member out; nothing happens when it is not in. */
@@ -39,30 +38,24 @@ export class IndexedHeap<Member extends HeapMember> {
     member.place = -1;
     if (last === undefined || last === member) return;
     this.#put(last, place);
-    this.#rise(last);
-    this.#sink(last);
+    this.#settle(last);
   }
 
-  #rise(member: Member): void {
-    for (let parent = this.#at((member.place - 1) >> 1); parent !== undefined;) {
-      if (!this.#isBefore(member, parent)) return;
+  /** Moves a member up, then down, until both neighbours are in order. */
+  #settle(member: Member): void {
+    const members = this.#members;
+    while (member.place > 0) {
+      const parent = members[(member.place - 1) >> 1];
+      if (parent === undefined || !this.#isBefore(member, parent)) break;
       this.#swap(member, parent);
-      parent = this.#at((member.place - 1) >> 1);
     }
-  }
-
-  #sink(member: Member): void {
     for (;;) {
-      const left = this.#at(2 * member.place + 1);
-      const right = this.#at(2 * member.place + 2);
+      const left = members[2 * member.place + 1];
+      const right = members[2 * member.place + 2];
       const child = left !== undefined && right !== undefined && this.#isBefore(right, left) ? right : left;
       if (child === undefined || !this.#isBefore(child, member)) return;
       this.#swap(member, child);
     }
-  }
-
-  #at(place: number): Member | undefined {
-    return place < 0 ? undefined : this.#members[place];
   }
 
   #swap(a: Member, b: Member): void {

@@ -2,16 +2,17 @@
  * Ends claims and closes the records of their jobs, states and records side by side: a job log that hangs keeps no
  * schedule from its next run. A call may be repeated; what an earlier call has written is found and left as it is.
  */
-import { isSameEnd } from "../claim-rules.js";
+import { completion, givenBack, isSameEnd, lastJobOf } from "../claim-rules.js";
 import { StateError } from "../errors.js";
 import type { EndedJobRecord } from "../job-log/job-log.js";
 import { supersededRecord } from "../job-log/superseded-record.js";
-import { checkedChange, type StateOperation } from "../operations.js";
+import type { StateDraft, StateOperation } from "../operations.js";
 import type { ScheduleState } from "../schedule-state.js";
 import type { FinishResult, JobFinish, ScheduleChange, ScheduleKey } from "../store.js";
-import type { ClaimQueue } from "./claim-queue.js";
-import { EndOperation, type HeldEnd } from "./operations.js";
-import type { OwnedJobLog, RecordFailure } from "./owned-job-log.js";
+import { checkedPatch, wholeState } from "../validate-state.js";
+import type { ClaimQueue, HeldClaim } from "./claim-queue.js";
+import { NO_PLAN } from "./operations.js";
+import type { OwnedJobLog, RecordFailure, RecordFailures } from "./owned-job-log.js";
 
 export interface FinishingStore {
   readonly queue: ClaimQueue;
@@ -20,16 +21,16 @@ export interface FinishingStore {
   readonly commit: (operation: StateOperation) => Promise<void>;
 }
 
-/** What became of the claim of one finish; `error` when it could not be ended. */
-interface ClaimResult {
-  readonly claim: FinishResult["claim"];
-  readonly error?: unknown;
-}
-
-interface WrittenStates {
-  readonly results: readonly ClaimResult[];
-  /** Why nothing could be written. */
-  readonly failure?: RecordFailure;
+/** One finish, and what became of it so far. */
+interface Finishing {
+  /** A copy: the caller may alter the finish later. */
+  readonly end: JobFinish;
+  claim: FinishResult["claim"];
+  claimError: unknown;
+  record: FinishResult["record"];
+  recordError: unknown;
+  /** Whether its record is durable, or can never be written. */
+  isRecordSettled: boolean;
 }
 
 export class JobFinishes {
@@ -42,132 +43,88 @@ export class JobFinishes {
   }
 
   /** Rejects when nothing could be written. */
-  async finish(ends: readonly JobFinish[]): Promise<readonly FinishResult[]> {
-    const settled = new Settled();
-    const begun = ends.map((end) => this.#begin(end, settled.promise));
-    const held = begun.filter((end) => end !== undefined);
-    const rest = ends.filter((_, index) => begun[index] === undefined);
-    const [states, records, restResults] = await Promise.all([
-      this.#endClaims(held).finally(() => settled.resolve()),
-      this.#closeRecords(held.map(({ record }) => record)),
-      this.#finishRest(rest),
-    ]);
-    for (const [index, { claim }] of held.entries())
-      if (isSettled(records[index])) this.#unrecorded.delete(claim.jobId);
-    if (states.failure !== undefined && rest.length === 0 && !records.some(isWritten))
-      throw states.failure.error;
-    const heldResults = states.results.map((result, index) => finishResult(result, records[index]));
-    return merged(
-      heldResults,
-      restResults,
-      begun.map((end) => end !== undefined),
-    );
+  async finish(given: readonly JobFinish[]): Promise<readonly FinishResult[]> {
+    const finishes = given.map(newFinishing);
+    for (let earlier = this.#endings(finishes); earlier.length > 0; earlier = this.#endings(finishes))
+      await Promise.all(earlier);
+    const held = new Map<HeldClaim, Finishing>();
+    const rest: Finishing[] = [];
+    for (const finishing of finishes) {
+      const claim = this.#store.queue.find(finishing.end.claim);
+      if (claim === undefined || held.has(claim)) rest.push(finishing);
+      else held.set(claim, finishing);
+    }
+    const failure = held.size === 0 ? undefined : await this.#finishHeld(held);
+    if (rest.length > 0) await this.#finishRest(rest);
+    else if (failure !== undefined && finishes.every(({ record }) => record !== "written"))
+      throw failure.error;
+    return finishes.map(resultOf);
   }
 
-  /** Begins an end that is not begun yet, of a claim that is held; its lease lasts until the end is written. */
-  #begin(end: JobFinish, settled: Promise<void>): HeldEnd | undefined {
-    const held = this.#store.queue.find(end.claim);
-    if (held === undefined || held.ending !== undefined) return undefined;
-    held.ending = settled;
-    const { agent, schedule, token, jobId } = end.claim;
-    return {
-      claim: { agent, schedule, token, jobId },
-      change: fixedChange(end.change),
-      keepsSlot: end.keepsSlot,
-      record: end.record,
-      onClaimEnded: end.onClaimEnded,
-      triedState: held.triedState,
-    };
+  /** The writes of earlier calls that end one of the same claims. */
+  #endings(finishes: readonly Finishing[]): readonly Promise<unknown>[] {
+    return finishes.flatMap(({ end }) => this.#store.queue.find(end.claim)?.ending ?? []);
+  }
+
+  /** Finishes whose claims are held. Returns why no state could be written. */
+  async #finishHeld(held: ReadonlyMap<HeldClaim, Finishing>): Promise<RecordFailure | undefined> {
+    const ending = this.#endClaims(held);
+    // A lease lasts until the end of its claim is written.
+    for (const claim of held.keys()) claim.ending = ending;
+    const [failure] = await Promise.all([ending, this.#closeRecords([...held.values()])]);
+    return failure;
   }
 
   /** Each claim ends in the queue as soon as its state is durable. Does not reject. */
-  async #endClaims(ends: readonly HeldEnd[]): Promise<WrittenStates> {
-    if (ends.length === 0) return { results: [] };
-    const { queue, known, commit } = this.#store;
-    const operation = new EndOperation(ends, (key) => queue.isDefined(key));
+  async #endClaims(held: ReadonlyMap<HeldClaim, Finishing>): Promise<RecordFailure | undefined> {
+    const { queue, commit } = this.#store;
+    let failure: RecordFailure | undefined;
     try {
-      await commit(operation);
+      await commit({
+        apply: (draft) => {
+          for (const [claim, finishing] of held) endIn(draft, claim, finishing);
+        },
+      });
     } catch (error) {
-      for (const [index, { claim }] of ends.entries()) this.#keep(claim, operation.states[index]);
-      return { results: ends.map(() => ({ claim: "failed", error })), failure: { error } };
+      failure = { error };
     }
-    const results = ends.map(({ claim, record, onClaimEnded }, index): ClaimResult => {
-      if (operation.failures.has(index)) {
-        this.#keep(claim, undefined);
-        return { claim: "failed", error: operation.failures.get(index) };
+    for (const [claim, finishing] of held) {
+      const { record, onClaimEnded } = finishing.end;
+      claim.ending = undefined;
+      if (failure !== undefined) {
+        claim.mayHaveEnded = true;
+        Object.assign(finishing, { claim: "failed", claimError: failure.error });
+      } else if (finishing.claim === "ended") {
+        if (record !== undefined && !finishing.isRecordSettled) this.#unrecorded.add(claim.claim.jobId);
+        queue.end(claim.claim);
+        onClaimEnded?.();
       }
-      if (record !== undefined) this.#unrecorded.add(claim.jobId);
-      queue.end(claim, known(claim));
-      onClaimEnded?.();
-      return { claim: "ended" };
-    });
-    return { results };
-  }
-
-  #keep(claim: JobFinish["claim"], triedState: Partial<ScheduleState> | undefined): void {
-    const held = this.#store.queue.find(claim);
-    if (held === undefined) return;
-    held.ending = undefined;
-    held.triedState = triedState ?? held.triedState;
-  }
-
-  /**
-   * Finishes whose claim is not held, because an earlier call ends it or has ended it, or because it is superseded.
-   */
-  async #finishRest(ends: readonly JobFinish[]): Promise<readonly FinishResult[]> {
-    if (ends.length === 0) return [];
-    const endings = ends.map(({ claim }) => this.#store.queue.find(claim)?.ending);
-    const [ended, ending] = await Promise.all([
-      this.#finishEnded(ends.filter((_, index) => endings[index] === undefined)),
-      Promise.all(
-        ends.flatMap((end, index) => {
-          const earlier = endings[index];
-          return earlier === undefined ? [] : [this.#finishAfter(earlier, end)];
-        }),
-      ),
-    ]);
-    return merged(
-      ended,
-      ending,
-      endings.map((earlier) => earlier === undefined),
-    );
-  }
-
-  async #finishAfter(ending: Promise<void>, end: JobFinish): Promise<FinishResult> {
-    await ending;
-    try {
-      const [result] = await this.finish([end]);
-      if (result !== undefined) return result;
-      throw new Error("A finish has no result.");
-    } catch (error) {
-      return finishResult({ claim: "failed", error }, end.record === undefined ? "none" : { error });
     }
+    return failure;
   }
 
-  async #finishEnded(ends: readonly JobFinish[]): Promise<readonly FinishResult[]> {
-    if (ends.length === 0) return [];
-    const ids = ends.filter(({ record }) => record !== undefined).map(({ claim }) => claim.jobId);
+  /** Finishes whose claims are not held: an earlier call has ended them, or later claims supersede them. */
+  async #finishRest(finishes: readonly Finishing[]): Promise<void> {
+    const ids = finishes.filter(({ end }) => end.record !== undefined).map(({ end }) => end.claim.jobId);
     let closed: ReadonlyMap<string, EndedJobRecord>;
     try {
       closed = ids.length === 0 ? new Map() : await this.#store.log().closedRecords(ids);
     } catch (error) {
-      return ends.map(({ record }) =>
-        finishResult({ claim: "failed", error }, record === undefined ? "none" : { error }),
-      );
+      for (const finishing of finishes) {
+        finishing.claimError = error;
+        if (finishing.end.record !== undefined) finishing.record = "failed";
+      }
+      return;
     }
-    const areEnded = ends.map((end) => this.#isEnded(end, closed.get(end.claim.jobId)));
-    const records = await this.#closeRecords(
-      ends.map(({ claim, record }, index) => {
-        if (record === undefined || closed.has(claim.jobId)) return undefined;
-        return areEnded[index] === true ? record : supersededRecord(record);
-      }),
-    );
-    return ends.map(({ claim, record }, index) => {
-      const isClosed = record !== undefined && closed.has(claim.jobId);
-      const result = isClosed ? undefined : records[index];
-      if (record !== undefined && isSettled(result)) this.#unrecorded.delete(claim.jobId);
-      return finishResult({ claim: areEnded[index] === true ? "ended" : "superseded" }, result);
-    });
+    for (const finishing of finishes) {
+      const { jobId } = finishing.end.claim;
+      const record = closed.get(jobId);
+      finishing.claim = this.#isEnded(finishing.end, record) ? "ended" : "superseded";
+      if (record === undefined || finishing.end.record === undefined) continue;
+      finishing.record = "written";
+      this.#unrecorded.delete(jobId);
+    }
+    await this.#closeRecords(finishes.filter(({ record }) => record !== "written"));
   }
 
   #isEnded({ claim, record }: JobFinish, closed: EndedJobRecord | undefined): boolean {
@@ -176,65 +133,79 @@ export class JobFinishes {
     return closed !== undefined && record !== undefined && isSameEnd(closed, record);
   }
 
-  /** Does not reject. "none" for a finish without a record. */
-  async #closeRecords(records: readonly (EndedJobRecord | undefined)[]): Promise<readonly RecordResult[]> {
-    const given = records.filter((record) => record !== undefined);
-    if (given.length === 0) return records.map(() => "none");
+  /** Does not reject. */
+  async #closeRecords(finishes: readonly Finishing[]): Promise<void> {
+    const given: Finishing[] = [];
+    const records: EndedJobRecord[] = [];
+    for (const finishing of finishes) {
+      const { claim, end } = finishing;
+      if (end.record === undefined) continue;
+      given.push(finishing);
+      records.push(claim === "superseded" ? supersededRecord(end.record) : end.record);
+    }
+    if (given.length === 0) return;
+    let failures: RecordFailures;
     try {
-      const failures = (await this.#store.log().closeRecords(given)).values();
-      return records.map((record) => (record === undefined ? "none" : failures.next().value));
+      failures = await this.#store.log().closeRecords(records);
     } catch (error) {
-      return records.map((record) => (record === undefined ? "none" : { error }));
+      failures = given.map(() => ({ error }));
+    }
+    for (const [index, finishing] of given.entries()) {
+      const failure = failures[index];
+      finishing.record = failure === undefined ? "written" : "failed";
+      finishing.recordError = failure?.error;
+      finishing.isRecordSettled = failure === undefined || isInvalid(failure.error);
+      if (finishing.isRecordSettled) this.#unrecorded.delete(finishing.end.claim.jobId);
     }
   }
 }
 
-/** `undefined` for a record that is durable. */
-type RecordResult = RecordFailure | "none" | undefined;
-
-function isWritten(record: RecordResult): boolean {
-  return record === undefined;
-}
-
-/** Whether a repeated call could do no better: the record is durable, or can never be written. */
-function isSettled(record: RecordResult): boolean {
-  if (record === undefined || record === "none") return true;
-  return record.error instanceof StateError && record.error.code === "INVALID_STATE";
-}
-
-/** Both lists as one: at each place the next of `first` where `isFirst` says so, else the next of `second`. */
-function merged(
-  first: readonly FinishResult[],
-  second: readonly FinishResult[],
-  isFirst: readonly boolean[],
-): readonly FinishResult[] {
-  if (second.length === 0) return first;
-  const [firsts, seconds] = [[...first], [...second]];
-  return isFirst.flatMap((isOne) => (isOne ? firsts.splice(0, 1) : seconds.splice(0, 1)));
-}
-
-function finishResult({ claim, error }: ClaimResult, record: RecordResult): FinishResult {
-  if (record === undefined || record === "none") {
-    const result = { claim, record: record ?? "written" } as const;
-    return claim === "failed" ? { ...result, error } : result;
-  }
-  return { claim, record: "failed", error: claim === "failed" ? error : record.error };
-}
-
-/** The change as it is now, whatever its caller does to it later. An invalid patch becomes a decision that throws. */
-function fixedChange(change: ScheduleChange): ScheduleChange {
+function newFinishing(end: JobFinish): Finishing {
+  const { claim, keepsSlot, record, onClaimEnded } = end;
+  const { agent, schedule, token, jobId } = claim;
+  let change: ScheduleChange = keepsSlot === true ? {} : end.change;
   try {
-    return checkedChange(change);
+    if (typeof change !== "function") change = checkedPatch(change);
   } catch (error) {
-    return () => {
+    change = () => {
       throw error;
     };
   }
+  return {
+    end: { claim: { agent, schedule, token, jobId }, change, keepsSlot, record, onClaimEnded },
+    claim: "failed",
+    claimError: undefined,
+    record: "none",
+    recordError: undefined,
+    isRecordSettled: false,
+  };
 }
 
-class Settled {
-  resolve: () => void = () => {};
-  readonly promise: Promise<void> = new Promise((resolve) => {
-    this.resolve = resolve;
-  });
+/** Ends one claim in the draft; a change that cannot be decided leaves the claim as it is. */
+function endIn(draft: StateDraft, held: HeldClaim, finishing: Finishing): void {
+  const { claim, change, record, keepsSlot = false } = finishing.end;
+  const state = draft.read(claim);
+  finishing.claim = "ended";
+  // An earlier write of this end, whose reply was lost, is what the state says.
+  if (held.mayHaveEnded && state.claim?.token !== claim.token) return;
+  try {
+    const decided = typeof change === "function" ? checkedPatch(change(wholeState(state))) : change;
+    const patch = keepsSlot ? givenBack(state) : completion(state, decided);
+    if (record !== undefined) Object.assign(patch, { last_job: lastJobOf(record) });
+    // Its schedule is not defined any longer.
+    if (held.entry === undefined) Object.assign(patch, NO_PLAN);
+    draft.patch(claim, patch);
+  } catch (error) {
+    finishing.claim = "failed";
+    finishing.claimError = error;
+  }
+}
+
+function isInvalid(error: unknown): boolean {
+  return error instanceof StateError && error.code === "INVALID_STATE";
+}
+
+function resultOf({ claim, claimError, record, recordError }: Finishing): FinishResult {
+  if (claim !== "failed" && record !== "failed") return { claim, record };
+  return { claim, record, error: claim === "failed" ? claimError : recordError };
 }

@@ -2,19 +2,26 @@
  * What every store with one owner does: it decides by the claim queue, and hands each change to the subclass, which
  * keeps the states. Where they are kept, and what durable means there, is up to the subclass.
  */
-import type { Clock } from "../../clock.js";
+import type { Duration } from "../../duration.js";
+import type { Clock, StoreClock } from "../../clock.js";
 import { quote } from "../../errors.js";
+import { isoText } from "../../iso-time.js";
 import type { Logger } from "../../logger.js";
 import { systemRandom } from "../../random.js";
-import { recordOfLastJob, seenState } from "../claim-rules.js";
-import { invalidState, StateError, StateLockedError } from "../errors.js";
+import { claimRefusal, seenState } from "../claim-rules.js";
+import { invalidState, StateLockedError } from "../errors.js";
 import { isJobId, JobIds } from "../job-log/job-id.js";
 import type { JobLog, JobRecord } from "../job-log/job-log.js";
 import { leaseLength } from "../lease-length.js";
-import { ChangeOperation, checkedChange, decisionBy, type StateOperation } from "../operations.js";
+import {
+  ChangeOperation,
+  checkedChange,
+  decisionBy,
+  type StateDraft,
+  type StateOperation,
+} from "../operations.js";
 import { OutsideListeners } from "../outside-listeners.js";
 import type { ScheduleState } from "../schedule-state.js";
-import type { StoreClock } from "../store-clock.js";
 import type {
   Claim,
   ClaimRefusal,
@@ -30,18 +37,17 @@ import type {
   ScheduleKey,
   StateStore,
 } from "../store.js";
-import { checkDefinitions, checkKey, checkName } from "../validate-state.js";
-import { wholeState } from "../whole-state.js";
-import { ClaimQueue } from "./claim-queue.js";
+import { checkDefinitions, checkKey, checkName, wholeState } from "../validate-state.js";
+import { ClaimQueue, type TakenClaim } from "./claim-queue.js";
 import { JobFinishes } from "./job-finishes.js";
-import type { TakenClaim } from "./leases.js";
-import { ClaimOperation, FreeOperation, RecoverOperation, SeenDraft, UnplanOperation } from "./operations.js";
+import { FreeOperation, RecoverOperation, SeenDraft, UnplanOperation } from "./operations.js";
+import { recordLastJobs } from "./missing-records.js";
 import type { OwnedJobLog } from "./owned-job-log.js";
 
 export interface SingleOwnerStoreOptions {
   readonly clock: StoreClock;
   readonly logger: Logger;
-  readonly leaseMs?: number | undefined;
+  readonly leaseMs?: Duration | undefined;
 }
 
 export abstract class SingleOwnerStore implements StateStore {
@@ -65,8 +71,8 @@ export abstract class SingleOwnerStore implements StateStore {
     this.#finishes = new JobFinishes({
       queue: this.#queue,
       log: () => this.log,
-      known: (key) => this.known(key),
-      commit: (operation) => this.commit(operation),
+      known: this.known.bind(this),
+      commit: this.commit.bind(this),
     });
   }
 
@@ -144,12 +150,9 @@ export abstract class SingleOwnerStore implements StateStore {
     // The caller cannot renew a lease that ends while this call is under way.
     const askedMs = this.#clock.monotonic();
     await this.refresh();
-    const { claims: taken, skipped, expired } = this.#queue.take(limit, askedMs);
-    // Right after taking: what is due by now was taken, or waits.
-    const dueMs = this.#queue.nextDueMs();
+    const { claims, skipped, expired, nextDueAt } = this.#queue.take(limit, askedMs);
     if (expired.length > 0) await this.#endExpired(expired);
-    const claims = await this.#record(taken);
-    return { claims, skipped, nextDueAt: dueMs === undefined ? undefined : new Date(dueMs) };
+    return { claims: await this.#record(claims), skipped, nextDueAt };
   }
 
   async claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
@@ -194,7 +197,7 @@ export abstract class SingleOwnerStore implements StateStore {
     const states = Array.from(this.knownKeys(), (key) => ({ key, state: this.known(key) }));
     const claimed = states.flatMap(({ state }) => state.claim?.job_id ?? []).filter(isJobId);
     const records = claimed.length === 0 ? new Map() : await this.log.closedRecords(claimed);
-    await this.#recordLastJobs(states);
+    await recordLastJobs(states, { log: this.log, now: this.#clock.now(), logger: this.#logger });
     await this.commit(new RecoverOperation(() => this.#clock.now(), records));
   }
 
@@ -241,15 +244,20 @@ export abstract class SingleOwnerStore implements StateStore {
   /** Makes claims durable, and returns the claims that the state still allows. */
   async #record(taken: readonly TakenClaim[]): Promise<readonly Claim[]> {
     if (taken.length === 0) return [];
-    const operation = new ClaimOperation(taken, () => this.#clock.now());
-    let dropped = taken;
+    let recorded: readonly TakenClaim[] = [];
     try {
-      await this.commit(operation);
-      dropped = operation.dropped;
-    } finally {
-      for (const claim of dropped) this.#queue.end(claim, this.known(claim));
+      await this.commit({
+        apply: (draft) => {
+          recorded = recordClaims(draft, taken, this.#clock.now());
+        },
+      });
+    } catch (error) {
+      for (const claim of taken) this.#queue.end(claim);
+      throw error;
     }
-    return operation.claims;
+    const kept = new Set(recorded);
+    for (const claim of taken) if (!kept.has(claim)) this.#queue.end(claim);
+    return recorded;
   }
 
   /** A schedule that is defined no longer is not due, and must not be when it is defined again. */
@@ -274,28 +282,24 @@ export abstract class SingleOwnerStore implements StateStore {
       }
     }
   }
+}
 
-  /** The state of an ended job may be durable and its record not. */
-  async #recordLastJobs(
-    states: readonly { readonly key: ScheduleKey; readonly state: Partial<ScheduleState> }[],
-  ): Promise<void> {
-    const last = states.flatMap(({ key, state }) => {
-      const { last_job: job } = state;
-      return job == null || !isJobId(job.id) ? [] : [{ key, state, job }];
-    });
-    if (last.length === 0) return;
-    const unrecorded = await this.log.unrecordedJobs(last.map(({ job }) => job.id));
-    const missing = last.filter(({ job }) => unrecorded.has(job.id));
-    if (missing.length === 0) return;
-    const now = this.#clock.now();
-    const failures = await this.log.closeRecords(
-      missing.map(({ key, state, job }) => recordOfLastJob(key, state, job, now)),
-    );
-    for (const [index, failure] of failures.entries()) {
-      if (failure === undefined) continue;
-      if (!(failure.error instanceof StateError && failure.error.code === "INVALID_STATE"))
-        throw failure.error;
-      this.#logger.error(`Could not record ${missing[index]?.job.id}: ${failure.error.message}`);
-    }
-  }
+/** The claims that the state still allows, recorded in the draft. */
+function recordClaims(draft: StateDraft, taken: readonly TakenClaim[], now: Date): readonly TakenClaim[] {
+  return taken.filter((claim) => {
+    const { token, jobId, slot, source, claimedAt } = claim;
+    const state = draft.read(claim);
+    const nowMs = source === "manual" ? undefined : now.getTime();
+    const refusal = claimRefusal({ state, isRunning: false, isAtCapacity: false, nowMs });
+    if (refusal !== undefined) return false;
+    const stored = {
+      token,
+      job_id: jobId,
+      slot: isoText(slot),
+      source: source ?? null,
+      claimed_at: isoText(claimedAt),
+    };
+    claim.state = wholeState(draft.patch(claim, { status: "running", claim: stored }));
+    return true;
+  });
 }

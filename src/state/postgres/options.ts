@@ -1,4 +1,5 @@
 /** The options of a PostgresStore. */
+import type { Duration } from "../../duration.js";
 import type { Clock } from "../../clock.js";
 import type { Logger } from "../../logger.js";
 import type { PostgresPool } from "./connection/database.js";
@@ -13,10 +14,10 @@ export interface PostgresStoreOptions {
   /** The name of this scheduler in lists of nodes. @default the host's name and the process id */
   readonly nodeName?: string | undefined;
   /**
-   * How long a claim lasts that is not renewed, in milliseconds.
+   * How long a claim lasts that is not renewed: milliseconds, or text such as "30s".
    * @default 30_000
    */
-  readonly leaseMs?: number | undefined;
+  readonly leaseMs?: Duration | undefined;
   /** For tests: a clock in place of the database's. */
   readonly clock?: Clock | undefined;
   /** @default warnings and errors become Node's process warnings */

@@ -5,7 +5,7 @@
 import type { Clock } from "../../clock.js";
 import { messageOf, quote } from "../../errors.js";
 import { type Logger, processLogger } from "../../logger.js";
-import { checkDefinitions, checkKey, checkName } from "../validate-state.js";
+import { checkDefinitions, checkKey, checkName, wholeState } from "../validate-state.js";
 import { invalidState, StateError } from "../errors.js";
 import type { JobRecord } from "../job-log/job-log.js";
 import { leaseLength, longestHoldMs } from "../lease-length.js";
@@ -27,7 +27,6 @@ import type {
   ScheduleKey,
   StateStore,
 } from "../store.js";
-import { wholeState } from "../whole-state.js";
 import { ChangeFeed } from "./connection/change-feed.js";
 import { Claimer } from "./claims/claimer.js";
 import { ClaimRenewals } from "./claims/claim-renewals.js";
@@ -101,7 +100,7 @@ export class PostgresStore implements StateStore {
     const name = checkedNodeName(options.nodeName);
     const read = (keys: readonly ScheduleKey[]): ReturnType<StateWriter["read"]> => writer.read(keys);
     this.#registration = new NodeRegistration({ database, time, jobs, logger, name, leaseMs, read });
-    this.#claimer = new Claimer({ database, writer, time, jobs, logger, leaseMs });
+    this.#claimer = new Claimer({ database, writer, time, jobs, logger, leaseMs, holdMs: this.holdMs });
     this.#finisher = new JobFinisher(writer, jobs);
     this.#renewals = new ClaimRenewals({ database, writer, time, leaseMs });
     this.#listeners = new OutsideListeners(logger);

@@ -95,7 +95,7 @@ export class ReadyFiles {
   async #read(file: Omit<KnownFile, "rank">): Promise<FieldsProblem | WorkItem | undefined> {
     const item = await readWork(this.#folder, "ready", file.name);
     const isKept = item !== undefined && !("problem" in item) && file.size <= LARGEST_KEPT_BYTES;
-    return isKept ? this.#items.set(keyOf(file), item) : item;
+    return isKept ? this.#items.keep(keyOf(file), item) : item;
   }
 }
 

@@ -5,8 +5,14 @@
 import { dirname, join } from "node:path";
 import { randomToken } from "../../random.js";
 import { StateFileError } from "../../state/errors.js";
-import { type Disk, errorCode, makePrivateDirectory, syncDirectory, unless } from "../../state/file/disk.js";
-import { NO_HARD_LINKS } from "../../state/file/durable-file.js";
+import {
+  type Disk,
+  errorCode,
+  makePrivateDirectory,
+  NO_HARD_LINKS,
+  syncDirectory,
+  unless,
+} from "../../state/file/disk.js";
 import { numberedName } from "./claim-name.js";
 import { attempt, diskFault } from "./disk-fault.js";
 

@@ -165,7 +165,7 @@ export class GitHubIssues {
     const kept = this.#pages.get(key);
     const response = await this.#api.request({ method: "GET", path, etag: kept?.etag, signal });
     if (response.status === 304 && kept !== undefined) return kept;
-    return response.etag === undefined ? response : this.#pages.set(key, response);
+    return response.etag === undefined ? response : this.#pages.keep(key, response);
   }
 
   /** Skips malformed entries, with one warning. */

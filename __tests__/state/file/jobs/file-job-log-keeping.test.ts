@@ -246,6 +246,7 @@ describe("retention", () => {
 
   it("that fails by itself is a warning, and harms no start", async () => {
     await using here = subject();
+    await here.fill(here.log, "2026-11-01", 1);
     here.watched.before = (step) => {
       if (step.startsWith("readdir")) throw systemError("EIO");
     };

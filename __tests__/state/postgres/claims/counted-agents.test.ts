@@ -158,7 +158,7 @@ describe("the agents whose steps a node may claim", () => {
     const agentsOf = async (): Promise<unknown[]> => {
       const { rows } = await sharedPool().query<{ name: string; agents: string[] }>(
         `select n.name, array(select a.name from "${schema}".agents a
-            where case when a.id < 8 * length(n.agents) then get_bit(n.agents, a.id) = 1 else false end order by a.name) as agents
+            where a.id = any(n.agents) order by a.name) as agents
           from "${schema}".nodes n order by n.name`,
       );
       return rows.map(({ name, agents }) => [name].concat(agents));

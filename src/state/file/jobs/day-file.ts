@@ -6,50 +6,64 @@ import type { FileHandle } from "node:fs/promises";
 import { attempt, closeQuietly } from "../disk.js";
 import { StateFileError } from "../../errors.js";
 import { GroupCommit } from "../../../group-commit.js";
-import { DayIndex } from "./job-day.js";
+import type { JobEnd, JobStart } from "../../job-log/job-log.js";
+import { durationBetween } from "../../job-log/job-record.js";
 import { type JobDirectory, readRange } from "./job-directory.js";
-import { scanLines } from "./job-line.js";
+import { endLine, scanLines, startLine } from "./job-line.js";
 
-/** A line to add, made once it is known what the file says of its job. */
-export interface DayChange {
+/** What is to be added about one job: its start, its end, or both. A second start of a job is left out, and a second end. */
+export interface JobAddition {
   readonly id: string;
-  /** `undefined` for the line of an end. */
-  readonly startedAt: string | undefined;
-  /** Whether its line is in the file and counts; set when it was written. */
-  counted: boolean;
-  /** The line, given when the job started. */
-  lineAfter(startedAt: string): string;
+  readonly start: JobStart | undefined;
+  readonly end: JobEnd | undefined;
+  /** Of the end. `undefined` for the time since the start in the file; `null` is unknown. */
+  readonly durationMs: number | null | undefined;
+  /** Whether its last line is in the file and counts; set when it was written. */
+  isCounted: boolean;
 }
 
-/** Lines that are being written. */
-interface PendingLines {
-  /** With a newline between two of them. */
+export interface DayFileOptions {
+  /** Signs the lines. */
+  readonly signature: string;
+  /** Called when the file was made in a directory that may hold earlier days. */
+  readonly onCreated: () => void;
+}
+
+/** When each job of a day started; ENDED for a job that has ended. No objects: a busy day has many jobs. */
+type DayIndex = Map<string, string>;
+const ENDED = "";
+
+interface NewLine {
+  readonly addition: JobAddition;
   readonly text: string;
-  /** Whose they are, in the same order. */
-  readonly changes: readonly DayChange[];
+}
+
+/** What was read beyond the known bytes. */
+interface ReadLines {
+  readonly bytes: Buffer;
+  /** The lines that count. */
+  readonly counted: ReadonlySet<string>;
+  /** Whether the last line has no newline. */
+  readonly isTorn: boolean;
 }
 
 export class DayFile {
   readonly #directory: JobDirectory;
-  readonly #day: string;
   readonly #path: string;
-  readonly #onCreated: () => void;
-  readonly #commit = new GroupCommit<readonly DayChange[]>((batch) => this.#write(batch.flat()));
+  readonly #options: DayFileOptions;
+  readonly #commit = new GroupCommit<readonly JobAddition[]>((batch) => this.#write(batch.flat()));
   #pending = 0;
   /** What the first `#knownBytes` of the file say, all of them whole lines. */
-  #index = new DayIndex();
+  #index: DayIndex = new Map();
   #knownBytes = 0;
   #inode = 0;
-  /** The file has a last line without newline. */
-  #isTorn = false;
   /** The directory's entry for the file was synced since this process first wrote to it. */
   #isEntryDurable = false;
 
-  constructor(directory: JobDirectory, day: string, onCreated: () => void) {
+  constructor(directory: JobDirectory, day: string, options: DayFileOptions) {
     this.#directory = directory;
-    this.#day = day;
     this.#path = directory.dayPath(day);
-    this.#onCreated = onCreated;
+    this.#options = options;
   }
 
   get isIdle(): boolean {
@@ -57,10 +71,10 @@ export class DayFile {
   }
 
   /** Adds the lines of all of them in one write; durable when it resolves, and which of them count is known. */
-  async append(changes: readonly DayChange[]): Promise<void> {
+  async append(additions: readonly JobAddition[]): Promise<void> {
     this.#pending++;
     try {
-      await this.#commit.add(changes);
+      await this.#commit.add(additions);
     } finally {
       this.#pending--;
     }
@@ -71,44 +85,50 @@ export class DayFile {
     return this.#commit.settled();
   }
 
-  async #write(batch: readonly DayChange[]): Promise<void> {
-    let handle = await this.#directory.openDay(this.#day);
-    const isNew = handle === undefined;
+  async #write(batch: readonly JobAddition[]): Promise<void> {
+    let handle = await this.#directory.open(this.#path, "append");
+    let isBesideOthers = false;
     if (handle === undefined) {
-      if (batch.every(({ startedAt }) => startedAt === undefined)) return;
-      handle = await this.#directory.createDay(this.#day);
+      if (batch.every(({ start }) => start === undefined)) return;
+      ({ handle, isBesideOthers } = await this.#directory.createDay(this.#path));
     }
     try {
       await this.#appendTo(handle, batch);
     } finally {
       await closeQuietly(handle);
     }
-    if (isNew) this.#onCreated();
+    if (isBesideOthers) this.#options.onCreated();
   }
 
-  async #appendTo(handle: FileHandle, batch: readonly DayChange[]): Promise<void> {
+  async #appendTo(handle: FileHandle, batch: readonly JobAddition[]): Promise<void> {
     const { size, ino } = await attempt(this.#path, "stat", handle.stat());
     if (ino !== this.#inode || size < this.#knownBytes) this.#forget();
     this.#inode = ino;
-    await this.#learn(handle, size);
+    const isTorn = size > this.#knownBytes && (await this.#learn(handle, size)).isTorn;
 
-    const { text, changes } = this.#linesFor(batch);
-    if (changes.length === 0) return;
+    const { lines, index } = this.#linesFor(batch);
+    if (lines.length === 0) return;
     // A crash may have cut the last line short. Truncating the file could remove a line that a second process appends
     // now.
-    const bytes = Buffer.from(`${this.#isTorn ? "\n" : ""}${text}\n`);
+    const bytes = Buffer.from(`${isTorn ? "\n" : ""}${lines.map(({ text }) => text).join("\n")}\n`);
     let bytesWritten = 0;
     try {
       ({ bytesWritten } = await attempt(this.#path, "append", handle.write(bytes)));
       if (bytesWritten < bytes.length)
         throw this.#notWritten(`only ${bytesWritten} of ${bytes.length} bytes fit`);
-      const counted = await this.#countedLines(handle, size, bytes, changes);
+      const { size: sizeAfter } = await attempt(this.#path, "stat", handle.stat());
+      const isAlone = sizeAfter === size + bytes.length;
+      const read = isAlone ? undefined : await this.#learn(handle, sizeAfter);
+      if (read?.bytes.includes(bytes) === false)
+        throw this.#notWritten("another process has cut it off again");
       await attempt(this.#path, "sync", handle.datasync());
       if (!this.#isEntryDurable) await this.#directory.sync();
       this.#isEntryDurable = true;
-      const lines = counted === undefined ? [] : text.split("\n");
-      for (const [index, change] of changes.entries())
-        change.counted = counted?.has(lines[index] ?? "") ?? true;
+      if (isAlone) {
+        for (const [id, startedAt] of index) this.#index.set(id, startedAt);
+        this.#knownBytes = sizeAfter;
+      }
+      for (const { addition, text } of lines) addition.isCounted = read?.counted.has(text) ?? true;
     } catch (error) {
       this.#forget();
       await this.#cutBack(handle, size, bytesWritten);
@@ -116,52 +136,42 @@ export class DayFile {
     }
   }
 
-  /** The lines to write and their changes, each decided after the lines before it. */
-  #linesFor(batch: readonly DayChange[]): PendingLines {
-    const lines: string[] = [];
-    const changes: DayChange[] = [];
-    const soon = new DayIndex(this.#index);
-    for (const change of batch) {
-      const startedAt = soon.add(change);
-      if (startedAt === undefined) continue;
-      lines.push(change.lineAfter(startedAt));
-      changes.push(change);
+  /** The lines to write, each decided after the lines before it, and what the index will say of their jobs. */
+  #linesFor(batch: readonly JobAddition[]): { readonly lines: readonly NewLine[]; readonly index: DayIndex } {
+    const { signature } = this.#options;
+    const lines: NewLine[] = [];
+    const index: DayIndex = new Map();
+    for (const addition of batch) {
+      const { id, start, end, durationMs } = addition;
+      let startedAt = index.get(id) ?? this.#index.get(id);
+      if (start !== undefined && startedAt === undefined) {
+        startedAt = start.started_at;
+        lines.push({ addition, text: startLine(start, signature) });
+      }
+      if (end !== undefined && startedAt !== undefined && startedAt !== ENDED) {
+        const ms =
+          durationMs === undefined ? durationBetween(startedAt, new Date(end.finished_at)) : durationMs;
+        startedAt = ENDED;
+        lines.push({ addition, text: endLine(id, end, ms, signature) });
+      }
+      if (startedAt !== undefined) index.set(id, startedAt);
     }
-    return { text: lines.join("\n"), changes };
+    return { lines, index };
   }
 
-  /**
-   * Which of the lines just written count, given what other processes wrote before them; `undefined` when all do,
-   * because no other process wrote.
-   */
-  async #countedLines(
-    handle: FileHandle,
-    sizeBefore: number,
-    written: Buffer,
-    changes: readonly DayChange[],
-  ): Promise<ReadonlySet<string> | undefined> {
-    const { size } = await attempt(this.#path, "stat", handle.stat());
-    if (size !== sizeBefore + written.length) {
-      const { bytes, counted } = await this.#learn(handle, size);
-      if (!bytes.includes(written)) throw this.#notWritten("another process has cut it off again");
-      return counted;
-    }
-    for (const change of changes) this.#index.add(change);
-    this.#knownBytes = size;
-    this.#isTorn = false;
-    return undefined;
-  }
-
-  /** Takes in what the file has beyond the known bytes, and answers that and the lines in it that count. */
-  async #learn(handle: FileHandle, size: number): Promise<{ bytes: Buffer; counted: ReadonlySet<string> }> {
+  /** Reads what the file has beyond the known bytes. The first line of its kind counts, as in `readDay`. */
+  async #learn(handle: FileHandle, size: number): Promise<ReadLines> {
     const bytes = await readRange(handle, this.#path, this.#knownBytes, size);
     const counted = new Set<string>();
-    const tornBytes = scanLines(bytes, (glance, line) => {
-      if (this.#index.add(glance) !== undefined) counted.add(line.toString("utf8"));
+    const tornBytes = scanLines(bytes, ({ id, startedAt }, line) => {
+      const known = this.#index.get(id);
+      const isOpen = known !== undefined && known !== ENDED;
+      if (startedAt === undefined ? !isOpen : known !== undefined) return;
+      this.#index.set(id, startedAt ?? ENDED);
+      counted.add(line.toString("utf8"));
     });
     this.#knownBytes += bytes.length - tornBytes;
-    this.#isTorn = tornBytes > 0;
-    return { bytes, counted };
+    return { bytes, counted, isTorn: tornBytes > 0 };
   }
 
   /** Removes a failed append, unless a second process has appended after it. */
@@ -179,9 +189,8 @@ export class DayFile {
   }
 
   #forget(): void {
-    this.#index = new DayIndex();
+    this.#index = new Map();
     this.#knownBytes = 0;
-    this.#isTorn = false;
     this.#isEntryDurable = false;
   }
 }

@@ -6,14 +6,13 @@
 import { type Clock, systemClock } from "../../../clock.js";
 import { type Logger, processLogger } from "../../../logger.js";
 import { type Random, randomToken, systemRandom } from "../../../random.js";
-import { type DayChange, DayFile } from "./day-file.js";
+import { DayFile, type DayFileOptions, type JobAddition } from "./day-file.js";
 import { type Disk, nodeDisk } from "../disk.js";
 import { StateError } from "../../errors.js";
 import { type FilesInUse, JobArchive } from "./job-archive.js";
 import { newestFirst } from "./job-day.js";
 import { JobDirectory } from "./job-directory.js";
 import { dayOf, dayOfJob, drawJobId, idTakenError, MOST_DRAWS } from "../../job-log/job-id.js";
-import { JobClosing, JobOpening } from "./job-changes.js";
 import {
   DEFAULT_LIST_LIMIT,
   DEFAULT_MAX_OUTPUT_BYTES,
@@ -25,7 +24,7 @@ import {
   type EndedJobRecord,
   type NewJob,
 } from "../../job-log/job-log.js";
-import { instantOr, isWanted, jobRecord, newEnd, newStart } from "../../job-log/job-record.js";
+import { instantOr, isPlainRecord, isWanted, jobRecord, newEnd, newStart } from "../../job-log/job-record.js";
 import { JobOutputs } from "./job-outputs.js";
 import { interruptionOf } from "./job-recovery.js";
 import { retentionLimits, type RetentionLimits } from "../../job-log/job-retention.js";
@@ -49,7 +48,7 @@ export interface FileJobLogOptions {
 
 /** What is added to one day, and the places of its jobs in the caller's list. */
 interface DayWrite {
-  readonly changes: DayChange[];
+  readonly additions: JobAddition[];
   readonly indexes: number[];
 }
 
@@ -64,8 +63,11 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   readonly #directory: JobDirectory;
   readonly #archive: JobArchive;
   readonly #outputs: JobOutputs;
-  /** Signs the lines of this log: which process wrote them, and which log in it. */
-  readonly #signature: string = signedName(randomToken());
+  readonly #dayOptions: DayFileOptions = {
+    // Which process wrote a line, and which log in it.
+    signature: signedName(randomToken()),
+    onCreated: () => this.#pruneUnasked(),
+  };
   /** In the order of their last use. */
   readonly #days = new Map<string, DayFile>();
   /** When each running job of this log started, on the monotonic clock. */
@@ -100,32 +102,28 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   async finish(id: string, outcome: JobOutcomeRecord): Promise<boolean> {
     this.#assertOpen();
     const day = dayOfJob(id);
-    const closing = this.#closingOf(id, outcome);
-    await this.#dayFile(day).append([closing]);
+    const addition = { id, start: undefined, ...this.#endOf(id, outcome), isCounted: false };
+    await this.#dayFile(day).append([addition]);
     this.#startedMs.delete(id);
-    return closing.counted;
+    return addition.isCounted;
   }
 
   async openRecords(jobs: readonly JobRecord[]): Promise<RecordFailures> {
     this.#assertOpen();
     const startedMs = this.#clock.monotonic();
-    const openings: JobOpening[] = [];
+    const additions: JobAddition[] = [];
     const failures = await this.#appendEach(jobs, (job) => {
-      const opening = this.#openingOf(job);
-      openings.push(opening);
-      return [opening];
+      const addition = startOnly(this.#startOf(job));
+      additions.push(addition);
+      return addition;
     });
-    for (const { id, counted } of openings) if (counted) this.#startedMs.set(id, startedMs);
+    for (const { id, isCounted } of additions) if (isCounted) this.#startedMs.set(id, startedMs);
     return failures;
   }
 
   async closeRecords(jobs: readonly EndedJobRecord[]): Promise<RecordFailures> {
     this.#assertOpen();
-    // A day's file ignores the second start of a job, and its second end.
-    const failures = await this.#appendEach(jobs, (job) => [
-      this.#openingOf(job),
-      this.#closingOf(job.id, job),
-    ]);
+    const failures = await this.#appendEach(jobs, (job) => this.#wholeJob(job));
     for (const [index, { id }] of jobs.entries())
       if (failures[index] === undefined) this.#startedMs.delete(id);
     return failures;
@@ -224,26 +222,27 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
 
   async #open(start: JobStart): Promise<boolean> {
     const startedMs = this.#clock.monotonic();
-    const opening = new JobOpening(start, this.#signature);
-    await this.#dayFile(dayOfJob(start.id)).append([opening]);
-    if (opening.counted) this.#startedMs.set(start.id, startedMs);
-    return opening.counted;
+    const addition = startOnly(start);
+    await this.#dayFile(dayOfJob(start.id)).append([addition]);
+    if (addition.isCounted) this.#startedMs.set(start.id, startedMs);
+    return addition.isCounted;
   }
 
-  #openingOf(job: JobRecord): JobOpening {
-    const startedAt = instantOr(job.started_at, this.#clock.now());
-    return new JobOpening(newStart(job, job.id, startedAt), this.#signature);
+  /** Start and end of a job that has ended, because its start may not be in the file yet. */
+  #wholeJob(job: EndedJobRecord): JobAddition {
+    const { id, duration_ms: durationMs } = job;
+    if (isPlainRecord(job)) return { id, start: job, end: job, durationMs, isCounted: false };
+    return { id, start: this.#startOf(job), ...this.#endOf(id, job), isCounted: false };
   }
 
-  #closingOf(id: string, outcome: JobOutcomeRecord): JobClosing {
+  #startOf(job: JobRecord): JobStart {
+    return newStart(job, job.id, instantOr(job.started_at, this.#clock.now()));
+  }
+
+  #endOf(id: string, outcome: JobOutcomeRecord): Pick<JobAddition, "end" | "durationMs"> {
     const { duration_ms, finished_at } = outcome;
     const end = newEnd(outcome, instantOr(finished_at, this.#clock.now()));
-    return new JobClosing(
-      id,
-      end,
-      duration_ms === undefined ? this.#sinceStart(id) : duration_ms,
-      this.#signature,
-    );
+    return { end, durationMs: duration_ms === undefined ? this.#sinceStart(id) : duration_ms };
   }
 
   /** `undefined` for a job that this log has not started. */
@@ -252,28 +251,28 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
     return startedMs === undefined ? undefined : Math.round(this.#clock.monotonic() - startedMs);
   }
 
-  /** The changes of many jobs, in one write for each day. One that is invalid, or whose day fails, fails alone. */
+  /** Adds many jobs, in one write for each day. A job that is invalid, or whose day fails, fails alone. */
   async #appendEach<Job extends JobRecord>(
     jobs: readonly Job[],
-    changesOf: (job: Job) => readonly DayChange[],
+    additionOf: (job: Job) => JobAddition,
   ): Promise<RecordFailures> {
     const failures: (RecordFailure | undefined)[] = Array.from(jobs, () => undefined);
     const days = new Map<string, DayWrite>();
     for (const [index, job] of jobs.entries()) {
       try {
         const day = dayOfJob(job.id);
-        const changes = changesOf(job);
-        const write = days.get(day) ?? { changes: [], indexes: [] };
+        const addition = additionOf(job);
+        const write = days.get(day) ?? { additions: [], indexes: [] };
         days.set(day, write);
-        write.changes.push(...changes);
+        write.additions.push(addition);
         write.indexes.push(index);
       } catch (error) {
         failures[index] = { error };
       }
     }
-    const writes = Array.from(days, async ([day, { changes, indexes }]) => {
+    const writes = Array.from(days, async ([day, { additions, indexes }]) => {
       try {
-        await this.#dayFile(day).append(changes);
+        await this.#dayFile(day).append(additions);
       } catch (error) {
         for (const index of indexes) failures[index] = { error };
       }
@@ -285,7 +284,7 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   #dayFile(day: string): DayFile {
     const known = this.#days.get(day);
     if (known !== undefined && this.#days.size === 1) return known;
-    const file = known ?? new DayFile(this.#directory, day, () => this.#pruneUnasked());
+    const file = known ?? new DayFile(this.#directory, day, this.#dayOptions);
     this.#days.delete(day);
     this.#days.set(day, file);
     for (const [other, { isIdle }] of this.#days) {
@@ -306,4 +305,8 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new StateError("The job log is closed.", { code: "STATE_CLOSED" });
   }
+}
+
+function startOnly(start: JobStart): JobAddition {
+  return { id: start.id, start, end: undefined, durationMs: undefined, isCounted: false };
 }

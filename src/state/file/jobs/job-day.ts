@@ -3,38 +3,7 @@
  * of the file, so that every process comes to the same answer.
  */
 import type { JobRecord } from "../../job-log/job-log.js";
-import { type LineGlance, recordOf, scanLines } from "./job-line.js";
-
-/** Stands for the start time of a job that has ended, which is not needed any longer. */
-const ENDED = "";
-
-/** The ids of a day and whether they have ended: all that a writer must know. No objects: a busy day has many. */
-export class DayIndex {
-  readonly #startedAt = new Map<string, string>();
-  readonly #below: DayIndex | undefined;
-
-  /** @param below what is known already, and stays as it is */
-  constructor(below?: DayIndex) {
-    this.#below = below;
-  }
-
-  /**
-   * Takes a line in and answers when its job started; `undefined` for a line that does not count: the second start of an
-   * id, or an end without start or after the end.
-   */
-  add({ id, startedAt }: Pick<LineGlance, "id" | "startedAt">): string | undefined {
-    const known = this.#find(id);
-    const isOpen = known !== undefined && known !== ENDED;
-    if (startedAt === undefined ? !isOpen : known !== undefined) return undefined;
-    this.#startedAt.set(id, startedAt ?? ENDED);
-    return startedAt ?? known;
-  }
-
-  #find(id: string): string | undefined {
-    const startedAt = this.#startedAt.get(id);
-    return startedAt === undefined && this.#below !== undefined ? this.#below.#find(id) : startedAt;
-  }
-}
+import { recordOf, scanLines } from "./job-line.js";
 
 /** A job of a day that was read as a whole. */
 export interface DayJob {

@@ -29,6 +29,12 @@ export interface JobFileNames {
   readonly outputs: readonly string[];
 }
 
+export interface CreatedDay {
+  readonly handle: FileHandle;
+  /** Whether the directory was there already, so that it may hold earlier days. */
+  readonly isBesideOthers: boolean;
+}
+
 export class JobDirectory {
   readonly path: string;
   readonly #disk: Disk;
@@ -68,8 +74,7 @@ export class JobDirectory {
 
   /** `undefined` where the file does not exist. */
   async read(path: string): Promise<Buffer | undefined> {
-    if (!(await this.#isThere())) return undefined;
-    const handle = await this.#open(path, O_RDONLY);
+    const handle = await this.open(path, "read");
     if (handle === undefined) return undefined;
     try {
       const { size } = await attempt(path, "stat", handle.stat());
@@ -79,14 +84,16 @@ export class JobDirectory {
     }
   }
 
-  /** For reading and appending; `undefined` where the day has no file. */
-  async openDay(day: string): Promise<FileHandle | undefined> {
+  /** Opens a file for reading, or for reading and appending; `undefined` where it does not exist. */
+  async open(path: string, mode: "read" | "append"): Promise<FileHandle | undefined> {
     if (!(await this.#isThere())) return undefined;
-    return this.#open(this.dayPath(day), O_RDWR | O_APPEND);
+    const flags = mode === "read" ? O_RDONLY : O_RDWR | O_APPEND;
+    return attempt(path, "open", unless(["ENOENT"], this.#disk.open(path, flags | O_NOFOLLOW)));
   }
 
-  async createDay(day: string): Promise<FileHandle> {
-    return this.#create(this.dayPath(day), O_RDWR | O_APPEND);
+  async createDay(path: string): Promise<CreatedDay> {
+    const isBesideOthers = await this.#isThere();
+    return { handle: await this.#create(path, O_RDWR | O_APPEND), isBesideOthers };
   }
 
   /** `undefined` where the job has an output already. */
@@ -106,10 +113,6 @@ export class JobDirectory {
   /** Makes created and removed files survive a power failure. */
   async sync(): Promise<void> {
     await attempt(this.path, "sync directory", syncDirectory(this.#disk, this.path));
-  }
-
-  async #open(path: string, flags: number): Promise<FileHandle | undefined> {
-    return attempt(path, "open", unless(["ENOENT"], this.#disk.open(path, flags | O_NOFOLLOW)));
   }
 
   async #create(path: string, flags: number): Promise<FileHandle> {

@@ -7,9 +7,9 @@ import type { FileHandle } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type Clock, wakeAfter } from "../../../clock.js";
 import { randomToken, systemRandom } from "../../../random.js";
-import { attempt, closeQuietly, type Disk, errorCode, unless } from "../disk.js";
+import { attempt, closeQuietly, type Disk, errorCode, failureAmong, removeQuietly, unless } from "../disk.js";
 import { StateFileError } from "../../errors.js";
-import { lifeOf, signedName, signerOf } from "./process-identity.js";
+import { lifeOf, processSignature, signerOf } from "./process-identity.js";
 
 export interface LockOptions {
   readonly disk: Disk;
@@ -17,6 +17,8 @@ export interface LockOptions {
   readonly clock: Clock;
   /** The directory that is the lock. */
   readonly path: string;
+  /** Says in the name of the lock's file which process holds it. @default this one's */
+  readonly signature?: string | undefined;
   /** What the file of the lock says. */
   readonly content?: string | undefined;
   /** Called when the present holder has given a sign of life; may throw to give up waiting. */
@@ -44,24 +46,27 @@ const SIGN_OF_LIFE_MS = 2_100;
  * check.
  */
 const SHORTEST_REST_MS = 1_500;
-const TAKEN = new Set(["ENOTEMPTY", "EEXIST"]);
+/** How a rename onto the lock fails: two codes for a lock that is held, one for a prepared directory that is gone. */
+const NOT_TAKEN: ReadonlySet<string> = new Set(["ENOTEMPTY", "EEXIST", "ENOENT"]);
 const LONGEST_PAUSE_MS = 20;
 
 /** Waits until the lock is free, or its holder is dead or silent, and takes it. */
 export async function takeLock(options: LockOptions): Promise<HeldLock> {
   const { disk, path, clock } = options;
-  const watch = new HolderWatch(options);
+  let watch: HolderWatch | undefined;
   let prepared = await prepare(options);
   try {
     for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
-      const outcome = await moveIn(disk, prepared.directory, path);
-      if (outcome === "taken") return { file: join(path, prepared.name), handle: prepared.handle };
-      if (outcome === "swept") {
+      const moving = disk.rename(prepared.directory, path);
+      const failure = await attempt(path, "lock", failureAmong(NOT_TAKEN, moving));
+      if (failure === undefined) return { file: join(path, prepared.name), handle: prepared.handle };
+      if (failure === "ENOENT") {
         // A second process took the prepared directory for a leftover.
         await closeQuietly(prepared.handle);
         prepared = await prepare(options);
-      } else if (!(await watch.freed())) {
-        await clock.sleep(pauseMs * (0.5 + systemRandom()));
+      } else {
+        watch ??= new HolderWatch(options);
+        if (!(await watch.freed())) await clock.sleep(pauseMs * (0.5 + systemRandom()));
       }
     }
   } catch (error) {
@@ -129,18 +134,9 @@ export async function releaseLock(disk: Disk, { file, handle }: HeldLock): Promi
   await removeQuietly(disk, file);
 }
 
-/**
- * Takes one's own file out of a lock. A file that cannot be removed falls silent, and other processes remove it then.
- */
-export async function removeQuietly(disk: Disk, file: string): Promise<void> {
-  try {
-    await disk.unlink(file);
-  } catch {}
-}
-
 /** Removes what processes that died left behind while they prepared to take a lock. */
 export async function sweepPrepared(disk: Disk, directory: string, lock: string): Promise<void> {
-  const prefix = preparedPath(basename(lock), "");
+  const prefix = `${basename(lock)}-`;
   for (const name of await disk.readdir(directory)) {
     const signer = name.startsWith(prefix) ? signerOf(name.slice(prefix.length)) : undefined;
     if (signer === undefined || lifeOf(signer) === "alive") continue;
@@ -154,21 +150,23 @@ interface PreparedLock {
   readonly handle: FileHandle;
 }
 
-function preparedPath(lock: string, name: string): string {
-  return `${lock}-${name}`;
-}
-
 /** A directory of our own with our file in it, ready to become the lock. */
-async function prepare({ disk, path, content }: LockOptions): Promise<PreparedLock> {
-  const name = signedName(randomToken());
-  const directory = preparedPath(path, name);
+async function prepare(options: LockOptions): Promise<PreparedLock> {
+  const { disk, path, content, signature = processSignature() } = options;
+  const name = `${signature}-${randomToken()}`;
+  const directory = `${path}-${name}`;
+  let handle: FileHandle | undefined;
   try {
-    await attempt(directory, "create", makeDirectory(disk, directory));
-    const handle = await attempt(directory, "create", makeFile(disk, join(directory, name), content));
+    await disk.mkdir(directory, 0o700);
+    await disk.chmod(directory, 0o700); // whatever the umask
+    handle = await disk.open(join(directory, name), "wx+", 0o600);
+    await handle.chmod(0o600);
+    if (content !== undefined) await handle.writeFile(content);
     return { directory, name, handle };
   } catch (error) {
+    if (handle !== undefined) await closeQuietly(handle);
     await clearAway(disk, directory);
-    throw error;
+    throw new StateFileError(directory, "create", error);
   }
 }
 
@@ -177,35 +175,6 @@ async function clearAway(disk: Disk, directory: string): Promise<void> {
   try {
     await disk.rm(directory, { recursive: true, force: true });
   } catch {}
-}
-
-async function makeDirectory(disk: Disk, path: string): Promise<void> {
-  await disk.mkdir(path, 0o700);
-  await disk.chmod(path, 0o700); // whatever the umask
-}
-
-async function makeFile(disk: Disk, path: string, content: string | undefined): Promise<FileHandle> {
-  const handle = await disk.open(path, "wx+", 0o600);
-  try {
-    await handle.chmod(0o600);
-    if (content !== undefined) await handle.writeFile(content);
-    return handle;
-  } catch (error) {
-    await closeQuietly(handle);
-    throw error;
-  }
-}
-
-async function moveIn(disk: Disk, from: string, to: string): Promise<"taken" | "held" | "swept"> {
-  try {
-    await disk.rename(from, to);
-    return "taken";
-  } catch (error) {
-    const code = errorCode(error) ?? "";
-    if (TAKEN.has(code)) return "held";
-    if (code === "ENOENT") return "swept";
-    throw new StateFileError(to, "lock", error);
-  }
 }
 
 /** The last sign of life of a file's owner, and when it was first seen. */

@@ -4,8 +4,7 @@ import { hostname } from "node:os";
 import { dirname } from "node:path";
 import type { Clock } from "../../../clock.js";
 import { isoTimeMs } from "../../../iso-time.js";
-import { attempt, type Disk, unless } from "../disk.js";
-import { openRegular } from "../durable-file.js";
+import { attempt, type Disk, openRegular, unless } from "../disk.js";
 import { StateLockedError, type StateOwner } from "../../errors.js";
 import { type HeldLock, releaseLock, SignOfLife, sweepPrepared, takeLock } from "./lock-directory.js";
 
@@ -39,14 +38,9 @@ export class OwnerLock {
     return new OwnerLock(disk, path, lock, clock);
   }
 
-  /** As far as is known. */
-  get isHeld(): boolean {
-    return !this.#isLost;
-  }
-
   /** To be called while the process is awake, which saves a timer that shows that it lives. */
   stir(): void {
-    if (this.isHeld) this.#alive.showEarly();
+    if (!this.#isLost) this.#alive.showEarly();
   }
 
   /** Throws a StateLockedError when it is known that a second process took this one for dead. */

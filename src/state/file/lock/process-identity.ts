@@ -40,10 +40,15 @@ export function lifeOf({ pid, started, machine }: ProcessIdentity): "alive" | "d
 
 const NAME = /^(\d+)-(\d+)-([0-9a-f]{12})-[0-9a-f]{24}$/;
 
+/** How the names of this process's files begin. */
+export function processSignature(): string {
+  const { pid, started, machine } = thisProcess();
+  return `${pid}-${started}-${machine}`;
+}
+
 /** A unique file name that says which process owns the file. */
 export function signedName(token: string): string {
-  const { pid, started, machine } = thisProcess();
-  return `${pid}-${started}-${machine}-${token}`;
+  return `${processSignature()}-${token}`;
 }
 
 /** Whose a file is, by its name; `undefined` for a name that is not signed. */

@@ -11,7 +11,6 @@ import {
   type AgentEntry,
   agentEntry,
   emptyDocument,
-  entryWithText,
   INTRODUCTION,
   type StateDocument,
 } from "./state-document.js";
@@ -108,7 +107,7 @@ class ChunkReader {
   /** The agent with the chunk's own text. */
   entry(agent: AgentFields<ScheduleFields>, { bytes }: Chunk): AgentEntry {
     const text = wholeLines(bytes);
-    return entryWithText(agent, this.#isFirst ? text : Buffer.from(text));
+    return agentEntry(agent, this.#isFirst ? text : Buffer.from(text));
   }
 
   #readStrictly({ bytes, offset }: Chunk): AgentFields<ScheduleFields> | undefined {

@@ -3,7 +3,7 @@
  * One agent is one chunk of text, rendered alone, so that a change costs one chunk.
  */
 import { type Fields, isFields } from "../../../fields.js";
-import { quotedText } from "../../check-value.js";
+import { quotedText } from "../../validate-state.js";
 import { SCHEDULE_KEYS } from "../../schedule-state.js";
 
 /** An agent as the file has it: its schedules, and all its other keys as they stand. */
@@ -22,12 +22,12 @@ export const LONGEST_RESERVED: number = "false".length;
 /** The chunk of one agent. The keys of ours in its schedules must have been checked. */
 export function renderAgent({ name, other, schedules }: AgentFields): string {
   // Joined once: a text that grows piece by piece leaves more garbage behind.
-  const pieces = ["  ", renderKey(name), ":"];
+  const pieces = ["  ", renderText(name), ":"];
   const piecesBefore = pieces.length;
-  pushFields(pieces, other, "\n    ");
+  for (const key of Object.keys(other)) pushField(pieces, key, other[key], "\n    ");
   if (schedules.size > 0) pieces.push("\n    schedules:");
   for (const [schedule, state] of schedules) {
-    pieces.push("\n      ", renderKey(schedule), ":");
+    pieces.push("\n      ", renderText(schedule), ":");
     pushKnown(pieces, state, SCHEDULE_LINES);
   }
   pieces.push(pieces.length === piecesBefore ? `${EMPTY}\n` : "\n");
@@ -37,7 +37,7 @@ export function renderAgent({ name, other, schedules }: AgentFields): string {
 /** The lines of a map, one key each, and a map within a map two spaces further in. */
 export function renderFields(fields: Fields, indent: string): string {
   const pieces: string[] = [];
-  pushFields(pieces, fields, `\n${indent}`);
+  for (const key of Object.keys(fields)) pushField(pieces, key, fields[key], `\n${indent}`);
   return pieces.length === 0 ? "" : `${pieces.join("").slice(1)}\n`;
 }
 
@@ -119,29 +119,27 @@ function pushKnown(pieces: string[], fields: Fields, known: KnownLines): void {
 /** An empty map. */
 const EMPTY = " {}";
 
-function pushFields(pieces: string[], fields: Fields, indent: string): void {
-  for (const key of Object.keys(fields)) pushField(pieces, key, fields[key], indent);
-}
-
 function pushField(pieces: string[], key: string, value: unknown, indent: string): void {
   if (value === undefined) return;
-  pieces.push(indent, renderKey(key), ":");
+  pieces.push(indent, renderText(key), ":");
   if (!isFields(value)) {
     pieces.push(" ", renderInline(value));
     return;
   }
   const piecesBefore = pieces.length;
-  pushFields(pieces, value, `${indent}  `);
+  for (const inner of Object.keys(value)) pushField(pieces, inner, value[inner], `${indent}  `);
   if (pieces.length === piecesBefore) pieces.push(EMPTY);
 }
 
-function renderKey(key: string): string {
-  return isPlain(key) ? key : quotedText(key);
+/** Text without quotes where every YAML version reads it as text. */
+function renderText(text: string): string {
+  const isPlain = PLAIN_TEXT.test(text) && (text.length > LONGEST_RESERVED || !RESERVED_WORD.test(text));
+  return isPlain ? text : quotedText(text);
 }
 
 /** A value on one line. */
 export function renderInline(value: unknown): string {
-  if (typeof value === "string") return isPlain(value) ? value : quotedText(value);
+  if (typeof value === "string") return renderText(value);
   if (typeof value === "number") return renderNumber(value);
   if (Array.isArray(value)) return `[${Array.from(value, renderFlow).join(", ")}]`;
   if (isFields(value)) {
@@ -154,10 +152,6 @@ export function renderInline(value: unknown): string {
 /** Within brackets a comma ends plain text, so all text is quoted there. */
 function renderFlow(value: unknown): string {
   return typeof value === "string" ? quotedText(value) : renderInline(value ?? null);
-}
-
-function isPlain(text: string): boolean {
-  return PLAIN_TEXT.test(text) && (text.length > LONGEST_RESERVED || !RESERVED_WORD.test(text));
 }
 
 function renderNumber(value: number): string {

@@ -3,7 +3,7 @@
  * Anything else it declines by answering `undefined`: the YAML reader then decides what it means.
  */
 import type { Fields } from "../../../fields.js";
-import { LONGEST_KEY, problemOfValue } from "../../check-value.js";
+import { LONGEST_KEY, problemOfValue } from "../../validate-state.js";
 import { CERTAIN_TIME } from "../../../iso-time.js";
 import { isScheduleFields, type ScheduleFields } from "../../validate-state.js";
 import {

@@ -3,7 +3,7 @@
  * The only module that knows the `yaml` package, which is loaded when the first file needs it.
  */
 import type * as Yaml from "yaml";
-import { isKey } from "../../check-value.js";
+import { isKey } from "../../validate-state.js";
 
 export type YamlTree = YamlBranch | YamlLeaf | YamlBreak;
 

@@ -3,7 +3,7 @@ import type { Fields } from "../../../fields.js";
 import { isoTimeMs } from "../../../iso-time.js";
 import type { ScheduleState, StoredClaim } from "../../schedule-state.js";
 import type { Claim, ClaimRefusal, ScheduleKey, SkippedSlot } from "../../store.js";
-import { wholeState } from "../../whole-state.js";
+import { wholeState } from "../../validate-state.js";
 import { numbersIn } from "../rows/column-text.js";
 import { documentsOf } from "../rows/state-document.js";
 import type { DeferredSlots } from "./deferred-slots.js";
@@ -37,8 +37,8 @@ export interface ReplyContext {
   readonly node: string;
   /** The defined schedules by the ids of their rows. */
   readonly schedules: ReadonlyMap<number, ScheduleKey>;
-  /** When this node left a slot that came due at a time. */
-  readonly deferred: Pick<DeferredSlots, "seenMs">;
+  /** The slots that this node left; absent if there are none. */
+  readonly deferred?: Pick<DeferredSlots, "seenMs"> | undefined;
 }
 
 /** The one row that `claim_due` returns, all columns as text. */
@@ -75,7 +75,7 @@ function foundIn(reply: Fields, atMs: number, { node, schedules, deferred }: Rep
     // Most slots of a reply have the same time.
     if (slotMs !== slot.getTime()) slot = new Date(slotMs);
     const dueMs = dueOf(document, slotMs);
-    const seenMs = seen?.get(id) ?? deferred.seenMs(dueMs);
+    const seenMs = seen?.get(id) ?? deferred?.seenMs(dueMs);
     const stored = storedClaim(String(tokens[index]), slot, claimedAt, document.next_run_source);
     const state = withClaim(document, stored);
     const { agent, schedule } = key;
@@ -109,7 +109,7 @@ function skippedIn(
     if (key === undefined || document === undefined) continue;
     const slotMs = slots[index] ?? 0;
     // An earlier poll of this node left it, and reported it then if it had to.
-    if (seen[index] !== atMs || deferred.seenMs(dueOf(document, slotMs)) !== undefined) continue;
+    if (seen[index] !== atMs || deferred?.seenMs(dueOf(document, slotMs)) !== undefined) continue;
     const source = document.next_run_source ?? undefined;
     skipped.push({ ...key, slot: new Date(slotMs), source, reason: "at_capacity" });
   }

@@ -6,14 +6,13 @@ import { messageOf } from "../../../errors.js";
 import type { Logger } from "../../../logger.js";
 import { AsyncLock } from "../../../async-lock.js";
 import { givenBack, interruption } from "../../claim-rules.js";
-import { longestHoldMs } from "../../lease-length.js";
 import type { Claim, ClaimRefusal, ClaimToken, DueSlots, ScheduleKey } from "../../store.js";
 import { claimOf, readReply, readRefusal } from "./claim-reply.js";
 import { columnText } from "../rows/column-text.js";
 import type { Statements } from "../connection/database.js";
 import type { DatabaseClock } from "../connection/database-clock.js";
 import type { PostgresJobLog } from "../jobs/postgres-job-log.js";
-import { DeferredSlots } from "./deferred-slots.js";
+import { DeferredSlots, NO_POLLS } from "./deferred-slots.js";
 import { readRow, ROW_COLUMNS, type StateRow } from "../rows/state-row.js";
 import type { StateWriter } from "../writes/state-writer.js";
 
@@ -24,6 +23,8 @@ export interface ClaimerOptions {
   readonly jobs: Pick<PostgresJobLog, "presumeInterrupted">;
   readonly logger: Logger;
   readonly leaseMs: number;
+  /** How long a claim may be held without a renewal, in milliseconds. */
+  readonly holdMs: number;
 }
 
 export interface ClaimedSlots extends DueSlots {
@@ -206,7 +207,8 @@ export class Claimer {
     const { now, leaseNow } = time.parameters;
     const most = Math.floor(Math.min(limit, MOST_CLAIMS));
     const sentMs = time.monotonic();
-    const shared = this.#deferred.toShare(sentMs);
+    const deferred = this.#deferred.isEmpty ? undefined : this.#deferred;
+    const shared = deferred?.toShare(sentMs) ?? NO_POLLS;
     const [row = {}] = await database.query({
       name: `${database.schema}.claim_due`,
       text: `select * from ${database.schema}.claim_due($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
@@ -219,17 +221,18 @@ export class Claimer {
         isPastExpired,
         isoOf(shared.pollMs),
         shared.fromMs === Infinity ? "infinity" : isoOf(shared.fromMs),
-        this.#deferred.polls.map(isoOf),
+        deferred?.polls.map(isoOf) ?? [],
       ],
       isText: true,
       // After a whole lease the claims would be lost.
       timeoutMs: leaseMs,
     });
-    const context = { node, schedules: this.#schedules, deferred: this.#deferred };
+    const context = { node, schedules: this.#schedules, deferred };
     const { atMs, claims, claimed, skipped, oldestMs, nextMs, latestChange } = readReply(row, context);
     if (atMs === undefined) return undefined;
     const hasDeferred = claims.length >= most;
-    this.#deferred.notePoll({ atMs, monotonicMs: sentMs, shared, hasDeferred, oldestMs });
+    if (hasDeferred || deferred !== undefined)
+      this.#deferred.notePoll({ atMs, monotonicMs: sentMs, shared, hasDeferred, oldestMs });
     const hasMore = hasDeferred && limit > most;
     const nextDueAt = hasMore ? new Date(0) : nextMs === undefined ? undefined : new Date(nextMs);
     // This process stood still for so long that the leases are about to end.
@@ -241,8 +244,8 @@ export class Claimer {
   }
 
   #isTooLate(askedMs: number): boolean {
-    const { time, leaseMs } = this.#options;
-    const isTooLate = time.monotonic() - askedMs >= longestHoldMs(leaseMs);
+    const { time, holdMs } = this.#options;
+    const isTooLate = time.monotonic() - askedMs >= holdMs;
     if (isTooLate) this.#noteLost();
     return isTooLate;
   }

@@ -23,7 +23,12 @@ export interface Poll {
   readonly oldestMs: number;
 }
 
+/** Shares nothing. */
+export const NO_POLLS: SharedPolls = { pollMs: undefined, fromMs: undefined };
+
 export class DeferredSlots {
+  /** Whether there is nothing to remember, to share or to take back. */
+  isEmpty = true;
   /** When polls left slots, by the clock that decides what is due; the oldest first. */
   #polls: readonly number[] = [];
   /** The polls that were shared, also some outdated ones. */
@@ -62,6 +67,7 @@ export class DeferredSlots {
     const isSetBack = atMs < (this.#polls.at(-1) ?? -Infinity);
     // Slots that are claimed later came due no earlier. When the clock was set back, every slot that comes due is new.
     this.#polls = hasDeferred && !isSetBack ? this.#polls.filter((each) => each >= oldestMs) : [];
+    this.isEmpty = !hasDeferred && this.#shared.length === 0;
     if (!hasDeferred) return;
     const isInMoment = this.#polls.length > 0 && monotonicMs - this.#momentMs < MOMENT_MS;
     // Of the polls in one moment the first and the latest stay: the latest may be the last one for a while.
@@ -74,5 +80,6 @@ export class DeferredSlots {
   forget(): void {
     this.#polls = [];
     this.#shared = [];
+    this.isEmpty = true;
   }
 }

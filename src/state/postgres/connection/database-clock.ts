@@ -24,7 +24,13 @@ export interface TimeReading {
 
 const THE_DATABASES: TimeParameters = { now: null, leaseNow: null };
 
+function isOfMachine(clock: Clock): boolean {
+  return clock === systemClock || clock === unrefClock;
+}
+
 export class DatabaseClock implements Clock {
+  /** Whether this is the database's time, because no clock was given in its place. */
+  isTheDatabases: boolean;
   readonly #isGiven: boolean;
   #clock: Clock;
   #leadMs: number | undefined;
@@ -32,15 +38,13 @@ export class DatabaseClock implements Clock {
   constructor(given: Clock | undefined) {
     this.#isGiven = given !== undefined;
     this.#clock = given ?? systemClock;
+    this.isTheDatabases = isOfMachine(this.#clock);
   }
 
   /** Uses the caller's clock, unless the store was given one: two clocks in one scheduler would not agree on what is due. */
   adopt(clock: Clock | undefined): void {
     if (!this.#isGiven && clock !== undefined) this.#clock = clock;
-  }
-
-  get isTheDatabases(): boolean {
-    return this.#clock === systemClock || this.#clock === unrefClock;
+    this.isTheDatabases = isOfMachine(this.#clock);
   }
 
   get parameters(): TimeParameters {

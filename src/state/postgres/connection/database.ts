@@ -114,6 +114,7 @@ export class Database implements Statements {
   readonly #options: DatabaseOptions;
   #pool: PostgresPool | undefined;
   #prepared: Promise<void> | undefined;
+  #isPrepared = false;
 
   constructor(options: DatabaseOptions) {
     const { connectionString, pool, schema } = options;
@@ -164,7 +165,7 @@ export class Database implements Statements {
 
   /** Rejects with a StateError. */
   readonly query = async (query: Query): Promise<QueryAnswer["rows"]> => {
-    await this.prepare();
+    if (!this.#isPrepared) await this.prepare();
     for (let tries = 1; ; tries++) {
       try {
         return await this.send(query);
@@ -181,6 +182,7 @@ export class Database implements Statements {
     const preparing = this.#prepared;
     try {
       await preparing;
+      this.#isPrepared = true;
     } catch (error) {
       if (this.#prepared === preparing) this.#prepared = undefined;
       throw error;
@@ -190,7 +192,7 @@ export class Database implements Statements {
   /** As `query`, without preparing the database. */
   async send({ text, name, values = [], isText = false, timeoutMs }: Query): Promise<QueryAnswer["rows"]> {
     const query: PostgresQuery = { text, values: [...values], types: isText ? AS_TEXT : AS_VALUES };
-    if (name !== undefined) query.name = statementName(name);
+    if (name !== undefined) query.name = name.length <= LONGEST_NAME ? name : shortName(name);
     if (timeoutMs !== undefined) query.query_timeout = timeoutMs;
     try {
       const { rows } = await this.pool.query(query);
@@ -211,8 +213,8 @@ export class Database implements Statements {
 /** PostgreSQL truncates longer names, so that two statements could have the same name. */
 const LONGEST_NAME = 63;
 
-function statementName(name: string): string {
-  return name.length <= LONGEST_NAME ? name : createHash("sha256").update(name).digest("base64url");
+function shortName(name: string): string {
+  return createHash("sha256").update(name).digest("base64url");
 }
 
 function isConnectionString(value: unknown): boolean {

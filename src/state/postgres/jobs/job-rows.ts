@@ -190,12 +190,9 @@ function endJobs(
 /** The fields of a record that have no column, as JSON; `null` when all are empty, as for most jobs. */
 function startText({ prompt, work_item }: JobStart, end: JobEnd | undefined): string | null {
   // A fast path, because thousands of jobs may end together.
-  if (prompt === null && work_item === null && (end === undefined || isPlain(end))) return null;
+  const rest = end && (end.error ?? end.summary ?? end.exit_code ?? end.response_body ?? end.work_item);
+  if ((prompt ?? work_item ?? rest ?? null) === null) return null;
   return end === undefined ? detailsText({ prompt, work_item }) : endText(end, prompt, work_item);
-}
-
-function isPlain({ error, summary, exit_code, response_body, work_item }: JobEnd): boolean {
-  return (error ?? summary ?? exit_code ?? response_body ?? work_item ?? null) === null;
 }
 
 function endText(

@@ -44,8 +44,8 @@ export class NodeRegistration {
   #schedules: ReadonlyMap<number, ScheduleKey> = new Map();
   /** Whether each defined schedule is manual-only. */
   #areManual = new ScheduleMap<boolean>();
-  /** What the node's row says it may run, as bits by id. */
-  #rights: readonly Buffer[] = [];
+  /** What the node may run: automatic and manual schedules as bits, all and counted agents as arrays. */
+  #rights: readonly unknown[] = [];
   /** The last sign of life on a clock that was given to the store. */
   #seenMs = -Infinity;
 
@@ -98,7 +98,7 @@ export class NodeRegistration {
       text: `select unnest(${schema}.define_agents($1, $2)) as id`,
       values: [Array.from(all.keys(), columnText), capacities],
     });
-    const agentIds = found.map((row) => Number(row["id"]));
+    const agentIds = found.map((row) => String(row["id"]));
     const areCounted = Array.from(all.values(), ({ isCounted }) => isCounted === true);
     const rows = await read(schedules);
     const defined = new Map<number, ScheduleKey>();
@@ -114,8 +114,8 @@ export class NodeRegistration {
     this.#rights = [
       bitsOf(ids.automatic),
       bitsOf(ids.manual),
-      bitsOf(agentIds),
-      bitsOf(agentIds.filter((_, index) => areCounted[index])),
+      agentIds.toSorted(),
+      agentIds.filter((_, index) => areCounted[index]).toSorted(),
     ];
     await this.#writeRights(id);
     this.#schedules = defined;

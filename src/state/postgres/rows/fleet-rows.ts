@@ -1,6 +1,6 @@
 /** Reads the states of a whole fleet with one statement. */
 import type { ScheduleState } from "../../schedule-state.js";
-import { wholeState } from "../../whole-state.js";
+import { wholeState } from "../../validate-state.js";
 import { columnText } from "./column-text.js";
 import type { Statements } from "../connection/database.js";
 import { readRow, ROW_COLUMNS } from "./state-row.js";

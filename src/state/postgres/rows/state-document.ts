@@ -3,7 +3,7 @@
  * every claim and every end of a job. Texts are checked when they are read: other programs may write to the table too.
  */
 import { isFields } from "../../../fields.js";
-import { isoTextOfMs, plainTimeDigits } from "../../../iso-time.js";
+import { isoText, plainTimeDigits } from "../../../iso-time.js";
 import { isScheduleFields, NO_FIELDS, type ScheduleFields } from "../../validate-state.js";
 import { PLAN_SOURCES, SCHEDULE_STATUSES } from "../../schedule-state.js";
 import { DOCUMENT_END } from "./column-text.js";
@@ -36,7 +36,7 @@ const timeOf = (letter: string): ShortKey => ({
   write: plainTimeDigits,
   read: (written) =>
     typeof written === "number" && written >= FIRST_MS && written <= LAST_MS && Number.isInteger(written)
-      ? isoTextOfMs(written)
+      ? isoText(written)
       : undefined,
 });
 const isCount = (value: unknown): value is number =>

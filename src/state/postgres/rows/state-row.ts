@@ -66,11 +66,7 @@ export function withClaim(state: ScheduleFields, claim: StoredClaim): ScheduleFi
   return mine;
 }
 
-const SOURCES: ReadonlySet<unknown> = new Set(PLAN_SOURCES);
-
-function isPlanSource(value: unknown): value is PlanSource {
-  return SOURCES.has(value);
-}
+const SOURCES: ReadonlyMap<unknown, PlanSource> = new Map(PLAN_SOURCES.map((source) => [source, source]));
 
 /** The claim in a state. */
 export function storedClaim(token: string, slot: Date, claimedAt: Date, source: unknown): StoredClaim {
@@ -78,7 +74,7 @@ export function storedClaim(token: string, slot: Date, claimedAt: Date, source: 
     token,
     job_id: numberedJobId(claimedAt, Number(token)),
     slot: isoText(slot),
-    source: isPlanSource(source) ? source : null,
+    source: SOURCES.get(source) ?? null,
     claimed_at: isoText(claimedAt),
   };
 }

@@ -168,8 +168,8 @@ create table ${schema}.job_output_blocks (
 const countAgents = (schema: string): string => `
 -- Whether its jobs are counted although its schedules cannot exceed its capacity.
 alter table ${schema}.agents add column is_counted boolean not null default false;
--- The agents whose steps a node may claim, and the agents that it wants counted: one bit for each id.
-alter table ${schema}.nodes add column agents bytea not null default '', add column counted_agents bytea not null default '';
+-- The ids of the agents whose steps a node may claim, and of the agents that it wants counted.
+alter table ${schema}.nodes add column agents bigint[] not null default '{}', add column counted_agents bigint[] not null default '{}';
 alter table ${schema}.nodes rename column by_hand to manual_schedules;
 alter table ${schema}.queue rename column is_lined to is_waiting;
 alter index ${schema}.queue_lines rename to queue_waiting;

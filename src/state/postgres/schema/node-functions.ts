@@ -31,7 +31,7 @@ end $$;
 
 create function ${schema}.remove_node(in_node bigint) returns void language plpgsql ${ONE_PLAN} as $$
 declare
-  v_counts boolean := exists (select from ${schema}.nodes n where n.id = in_node and length(n.counted_agents) > 0);
+  v_counts boolean := exists (select from ${schema}.nodes n where n.id = in_node and cardinality(n.counted_agents) > 0);
 begin
   if v_counts then perform ${lockOutClaims(schema)}; end if;
   perform ${schema}.settle_polls(in_node);
@@ -39,9 +39,9 @@ begin
   if v_counts then perform ${schema}.count_agents(); end if;
 end $$;
 
--- Sets what a node may run, and which agents it wants counted. Each bytea has one bit for each id.
+-- Sets what a node may run, schedules as one bit for each id, and which agents it wants counted.
 create function ${schema}.set_rights(
-  in_node bigint, in_schedules bytea, in_manual_schedules bytea, in_agents bytea, in_counted_agents bytea
+  in_node bigint, in_schedules bytea, in_manual_schedules bytea, in_agents bigint[], in_counted_agents bigint[]
 ) returns void language plpgsql ${ONE_PLAN} as $$
 declare
   v_counts boolean := exists (select from ${schema}.nodes n where n.id = in_node and n.counted_agents <> in_counted_agents);
@@ -60,9 +60,7 @@ declare
   v_names text[];
 begin
   with wanted as (
-    select a.id, exists (select from ${schema}.nodes n where
-      case when a.id < 8 * length(n.counted_agents)::bigint then get_bit(n.counted_agents, a.id) = 1 else false end) as is_counted
-    from ${schema}.agents a
+    select a.id, exists (select from ${schema}.nodes n where a.id = any(n.counted_agents)) as is_counted from ${schema}.agents a
   ), changed as (
     update ${schema}.agents a set is_counted = w.is_counted from wanted w
     where a.id = w.id and a.is_counted <> w.is_counted returning a.name

@@ -2,8 +2,8 @@
  * Applies operations to rows and builds the statement that writes the result. Only what is needed after the reply is kept:
  * the states of thousands of jobs that end together would take much memory while the statement is under way.
  */
+import { applyPatch } from "../../../fields.js";
 import { randomToken } from "../../../random.js";
-import { applyPatch } from "../../apply-patch.js";
 import type { StateDraft } from "../../operations.js";
 import { ScheduleMap } from "../../schedule-map.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../schedule-state.js";

@@ -70,7 +70,8 @@ export class StateWriter {
   readonly #lock = new AsyncLock();
   /** Collects changes until its write begins. */
   #next: Batch | undefined;
-  #changed: Promise<void> = Promise.resolve();
+  /** Resolves when all earlier changes are written, except for ends of claims. */
+  changed: Promise<void> = Promise.resolve();
   /** Two ends of claims never change the same row, so their writes may overlap with each other, and with nothing else. */
   readonly #ends = new GroupCommit<StateTask>((tasks) => this.#write(tasks), {
     atOnce: ENDS_AT_ONCE,
@@ -103,7 +104,7 @@ export class StateWriter {
     const batch = this.#next;
     batch.tasks.push(task);
     batch.size += task.keys.length;
-    if (!isEnd) this.#changed = batch.written.catch(() => {});
+    if (!isEnd) this.changed = batch.written.catch(() => {});
     return batch.written;
   }
 
@@ -114,11 +115,6 @@ export class StateWriter {
       return this.#write(tasks);
     });
     return { tasks, size: 0, written, listed };
-  }
-
-  /** Resolves when all earlier changes are written, except for ends of claims. */
-  get changed(): Promise<void> {
-    return this.#changed;
   }
 
   /** Acts when all earlier changes are written, and before any later one is. */

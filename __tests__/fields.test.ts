@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { applyPatch } from "../../src/state/apply-patch.js";
-import type { ScheduleFields } from "../../src/state/validate-state.js";
+import { applyPatch } from "../src/fields.js";
+import type { ScheduleFields } from "../src/state/validate-state.js";
 
 const read = (json: string): ScheduleFields => JSON.parse(json) as ScheduleFields;
 
