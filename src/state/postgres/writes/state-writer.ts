@@ -14,7 +14,7 @@ import { type Database, isConflict, isLostReply } from "../connection/database.j
 import { type DecidedWrite, decideWrite, type RowsByKey, type StateTask } from "./decide-write.js";
 import { refusedIds } from "../jobs/job-rows.js";
 import { keyColumns, noRow, readRow, ROW_COLUMNS, type StateRow } from "../rows/state-row.js";
-import type { News } from "./write-statement.js";
+import type { News } from "./decide-write.js";
 
 interface Batch {
   readonly tasks: StateTask[];
