@@ -1,6 +1,6 @@
 /** The wall clock is set forward and back, and the process stands still: what runs then, and how often. */
 import { describe, expect, it } from "vitest";
-import type { AgentSchedule, JobRecord } from "../../src/index.js";
+import { type AgentSchedule, type JobRecord, MemoryStore } from "../../src/index.js";
 import { agent, cron, every, gate, once, scene, type Scene, type SceneOptions } from "./scene.js";
 
 const YEARS = 10 * 365 * 86_400_000;
@@ -149,6 +149,23 @@ describe("a clock that is set back", () => {
     await stage.clock.advance("2m");
     stage.clock.jump("-1h");
     await stage.clock.advance("9m");
+    expect(stage.runs).toHaveLength(2);
+  });
+
+  it("right after it was set forward, between two passes, does not silence a schedule planned in between", async () => {
+    const store = new (class extends MemoryStore {
+      override finishJobs(
+        ...args: Parameters<MemoryStore["finishJobs"]>
+      ): ReturnType<MemoryStore["finishJobs"]> {
+        stage.clock.jump("1h");
+        const finishing = super.finishJobs(...args);
+        stage.clock.jump("-1h");
+        return finishing;
+      }
+    })();
+    const stage: Scene = scene({ store });
+    await stage.scheduler.start([agent("a", { x: cron("*/5 * * * *") })]);
+    await stage.clock.advance("11m");
     expect(stage.runs).toHaveLength(2);
   });
 

@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Scheduler } from "../../src/scheduler/scheduler.js";
 import type { SchedulerEvents } from "../../src/scheduler/events.js";
+import type { EndedJobRecord } from "../../src/state/job-log/job-log.js";
 import type { ScheduleKey } from "../../src/state/store.js";
 import { matches, readFields, wallClock } from "../oracle/cron-oracle.js";
 import { AcknowledgedChanges } from "./acknowledged.js";
@@ -56,6 +57,14 @@ export class Guarantees implements StateWitness, JobWitness {
   readonly #lastRuns = new Map<string, LastRun>();
   readonly #startedIds = new Set<string>();
   readonly #startedSlots = new Set<string>();
+  /** Jobs whose final record is written. */
+  readonly #recordedIds = new Set<string>();
+  /** The tokens of claims whose write failed after its effect. */
+  readonly #unheldTokens = new Set<string>();
+  /** Jobs whose end changed the state of their schedule. */
+  readonly #countedIds = new Set<string>();
+  /** Jobs whose claim was given back while they may have run: the machine stood still for longer than its lease. */
+  readonly #lostIds = new Set<string>();
   readonly #finished = new Set<string>();
   readonly #told = new Map<string, string>();
   readonly #skips = new Set<string>();
@@ -91,14 +100,14 @@ export class Guarantees implements StateWitness, JobWitness {
   }
 
   /**
-   * The scheduler says that it could not record a result, which it may only say of a store that fails. Where that is after
-   * a stop, the slot may run again, as across a crash.
+   * The scheduler says that it could not record a result, which it may only say after a stop, of a store that fails. The
+   * slot may run again, as across a crash.
    */
   gaveUp(message: string, isStopped: boolean): void {
     this.hasGivenUp = true;
     for (const slotName of isStopped ? this.#startedSlots : [])
       if (message.includes(` ${slotName.split(" ")[1]}:`)) this.#startedSlots.delete(slotName);
-    if (this.#world.lastFaultMs < this.#world.nowMs - 2 * this.#world.checkMs)
+    if (!isStopped || this.#world.lastFaultMs < this.#world.nowMs - 2 * this.#world.checkMs)
       this.#world.fail("no result is lost", message);
   }
 
@@ -172,17 +181,51 @@ export class Guarantees implements StateWitness, JobWitness {
       const isGivenBack = after.next_run_at === before.next_run_at;
       const isNoSlot = before.claim.source === "paused" || before.claim.source === "manual";
       const isLapsed = this.#lapsed.get(name) === before.claim.slot;
-      if (!isCounted && !isInterrupted && !isGivenBack && !isNoSlot && !isLapsed)
+      // By the job of the claim before, which continued under this one.
+      const isContinued =
+        after.last_job?.id !== before.last_job?.id && this.#startedIds.has(after.last_job?.id ?? "");
+      const isExplained = isCounted || isInterrupted || isGivenBack || isNoSlot || isLapsed;
+      // The store ignores a claim that it does not hold, so its slot counts as one that was not claimed.
+      if (!isExplained && this.#unheldTokens.has(before.claim.token))
+        this.#checkReplaced(name, before, after);
+      else if (!isExplained && !isContinued)
         this.#world.fail("every slot is accounted for", `${name} lost its claimed slot ${before.claim.slot}`);
     }
-    if ((after.interrupted_count ?? 0) > (before.interrupted_count ?? 0))
+    if ((after.interrupted_count ?? 0) > (before.interrupted_count ?? 0)) {
       this.#interrupted.set(name, after.next_run_at ?? "");
+      if (this.#recordedIds.has(before.claim?.job_id ?? ""))
+        this.#world.fail("a recorded job is not run again", `${name} counts it as interrupted`);
+    }
     // A job that failed may pause its schedule, which overrides what was said before it was written.
     if (before.claim != null && after.paused_until !== before.paused_until)
       this.acknowledged.forget(name, "paused_until");
-    if (before.claim != null && after.claim == null && after.next_run_at === before.next_run_at)
+    if (after.last_job != null) this.#countedIds.add(after.last_job.id);
+    if (before.claim != null && after.claim == null && after.next_run_at === before.next_run_at) {
       this.#lapsed.set(name, after.next_run_at ?? "");
+      this.#noteLost(name, before.claim);
+    }
     if (before.claim == null && after.claim == null && !isCounted) this.#checkReplaced(name, before, after);
+  }
+
+  /** A process that stands still in the middle of a pass may lose its claims: their slots run again. */
+  #noteLost(name: string, { job_id: jobId, slot }: NonNullable<KnownState["claim"]>): void {
+    const { nowMs, lastJumpMs, leaseMs, passing } = this.#world;
+    if (lastJumpMs < nowMs - leaseMs) return;
+    this.#lostIds.add(jobId);
+    for (const started of this.#startedSlots)
+      if (started.startsWith(`${passing} ${name} ${slot} `)) this.#startedSlots.delete(started);
+  }
+
+  unheld(token: string): void {
+    this.#unheldTokens.add(token);
+  }
+
+  left({ agent, schedule }: ScheduleKey): void {
+    this.#world.fail("a stop frees claims that are not held", `${agent}/${schedule} is still claimed`);
+  }
+
+  recorded({ id, status }: EndedJobRecord): void {
+    if (status !== "interrupted") this.#recordedIds.add(id);
   }
 
   completed(claim: { readonly token: string } & ScheduleKey, before: KnownState): void {
@@ -244,8 +287,13 @@ export class Guarantees implements StateWitness, JobWitness {
     const { lastFaultMs, lastSlowMs, lastJumpMs, nowMs, leaseMs } = this.#world;
     const isCutOff = job.status === "interrupted" && known?.info.signal.aborted === true;
     const mayBeCutOff = isCutOff && Math.max(lastFaultMs, lastSlowMs, lastJumpMs) > nowMs - 3 * leaseMs;
-    if (known?.end !== job.status && !mayBeCutOff)
+    const isSuperseded = job.status === "interrupted" && this.#lostIds.has(job.id);
+    if (known?.end !== job.status && !mayBeCutOff && !isSuperseded)
       this.#world.fail("one final status per job", `${name} ended ${known?.end}, told as ${job.status}`);
+    // A shared store keeps no last job in the state.
+    const isCounted = this.process?.inner.isShared === true || this.#countedIds.has(job.id);
+    if (job.status !== "interrupted" && !isCounted && !this.hasGivenUp)
+      this.#world.fail("a result that is told counts", `${name} was told as ${job.status}`);
   }
 
   /** After the last stop, when everything has ended. */
@@ -266,7 +314,9 @@ export class Guarantees implements StateWitness, JobWitness {
     for (const { id, status } of await inner.jobs.list({ limit: Infinity })) {
       const job = jobs.find(id);
       const expected = job?.process === clock ? (this.#told.get(id) ?? job.end) : undefined;
-      if (status === "running" || (expected !== undefined && status !== expected))
+      // When a lease ends the record is closed for good, also where its job continues under the next claim.
+      const isLost = status === "interrupted" && this.#lostIds.has(id);
+      if (status === "running" || (expected !== undefined && status !== expected && !isLost))
         world.fail("one final status per job", `${job?.name} ended ${job?.end}, recorded as ${status}`);
     }
     for (const { name, info, process: owner } of jobs.all)
@@ -320,6 +370,8 @@ export class Guarantees implements StateWitness, JobWitness {
       world.fail("cron starts are on the grid", `${name} of ${key} for ${slot}`);
     const last = this.#lastRuns.get(key);
     if (source !== "baseline-interval" || last === undefined || world.lastJumpMs >= last.startedMs) return;
+    // The clock was set back while the claim of the last job was under way.
+    if (last.claimedWallMs > last.endedWallMs) return;
     const given = this.#definitionsSince(key, last.endedMs);
     const waits = given.map(({ interval = "0s", on_failure: policy = "backoff" }) => {
       const factor = last.end === "failed" && policy === "backoff" ? 2 : 1;

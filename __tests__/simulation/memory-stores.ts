@@ -2,7 +2,7 @@
 import type { StateLockedError } from "../../src/state/errors.js";
 import type { MemoryStore } from "../../src/state/memory/memory-store.js";
 import type { StateStore } from "../../src/state/store.js";
-import type { BootedStore, Stores, StateWitness } from "./stores.js";
+import type { BootedStore, Stores, StateWitness, WorstMoment } from "./stores.js";
 import { type SurvivingStore, survivingStore } from "./surviving-store.js";
 import { TroubledStore, type Weather } from "./troubled-store.js";
 import type { ProcessClock } from "./virtual-clock.js";
@@ -26,18 +26,20 @@ export class MemoryStores implements Stores {
     this.#options = options;
   }
 
-  async boot(clock: ProcessClock, onClaiming: () => void): Promise<BootedStore> {
+  async boot(clock: ProcessClock, onMoment: (moment: WorstMoment) => void): Promise<BootedStore> {
     const { Store, Locked, world, weather, witness } = this.#options;
     const before = this.#last;
     const { leaseMs } = world;
-    const onFault = (): void => {
+    const onFault = (what: string): void => {
       world.lastFaultMs = world.nowMs;
+      world.note(`the disk fails: ${what}`);
+      onMoment("fault");
     };
     const inner = survivingStore(Store, { clock, leaseMs, witness, weather, onFault, log: before?.jobs });
     if (before !== undefined) await inner.inherit(before);
     for (const store of this.#overtaken) store.inner = inner;
     this.#last = inner;
-    const store = new TroubledStore({ inner, clock, world, weather, Locked, onClaiming });
+    const store = new TroubledStore({ inner, clock, world, weather, Locked, onMoment });
     return { store, view: inner, calls: store };
   }
 

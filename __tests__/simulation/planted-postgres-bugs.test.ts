@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import type { SeamBug } from "./planted-bugs.js";
 import { PLANTED_POSTGRES_BUGS } from "./planted-postgres-bugs.js";
 import { type PostgresLives, postgresLives } from "./postgres-stores.js";
-import { withSeams } from "./seams.js";
+import { type PlantedBug, withSeams } from "./seams.js";
 import { simulateNodes } from "./several-nodes.js";
 
 const MOST_SEEDS = 10;
@@ -16,9 +15,10 @@ describe("the simulator on PostgreSQL", () => {
   });
   afterAll(() => lives[Symbol.asyncDispose]());
 
-  async function firstBroken(bug: SeamBug): Promise<string | undefined> {
+  async function firstBroken(bug: PlantedBug): Promise<string | undefined> {
     const rota = await withSeams(bug.seams);
-    for (let seed = 1; seed <= MOST_SEEDS; seed++) {
+    const others = Array.from({ length: MOST_SEEDS }, (_, index) => index + 1);
+    for (const seed of [bug.seed ?? 1, ...others]) {
       const { broken } = await simulateNodes(seed, lives, rota);
       if (broken !== undefined) return broken.guarantee;
     }

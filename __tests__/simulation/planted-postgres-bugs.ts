@@ -1,15 +1,18 @@
 /** Bugs of the PostgreSQL store that the simulator has to notice when several schedulers share it. */
+import type * as leaseGuard from "../../src/scheduler/claims/lease-guard.js";
+import type * as job from "../../src/scheduler/jobs/job.js";
 import type * as scheduler from "../../src/scheduler/scheduler.js";
 import type * as claimRules from "../../src/state/claim-rules.js";
 import type * as jobLog from "../../src/state/postgres/jobs/postgres-job-log.js";
-import type { SeamBug } from "./planted-bugs.js";
-import { seam, sqlSeam } from "./seams.js";
+import type * as stateWriter from "../../src/state/postgres/writes/state-writer.js";
+import type { Claim } from "../../src/state/store.js";
+import { type PlantedBug, seam, sqlSeam } from "./seams.js";
 
 /** Makes what is compared with the end of a lease later by 25 seconds. */
 const endedEarly = (lease: string): ReturnType<typeof sqlSeam> =>
   sqlSeam(lease, `${lease} + interval '25 seconds'`);
 
-export const PLANTED_POSTGRES_BUGS: readonly SeamBug[] = [
+export const PLANTED_POSTGRES_BUGS: readonly PlantedBug[] = [
   {
     name: "the claims of an agent are counted wrongly",
     seams: [sqlSeam("else a.capacity - (", "else a.capacity + 9 - (")],
@@ -84,5 +87,43 @@ export const PLANTED_POSTGRES_BUGS: readonly SeamBug[] = [
       })),
     ],
     breaks: ["nothing starts early", "the simulation runs to its end", "what may run runs within a check"],
+  },
+  {
+    name: "a job that has ended takes the next slot's claim for its own",
+    seams: [
+      seam<typeof job>("scheduler/jobs/job", ({ Job }) => ({
+        Job: class extends Job {
+          override continueUnder(claim: Claim): boolean {
+            const { slot } = this.phase === "ended" ? this.claim : claim;
+            return super.continueUnder({ ...claim, slot });
+          }
+        },
+      })),
+    ],
+    breaks: ["every slot is accounted for"],
+  },
+  {
+    name: "an end whose reply was lost is taken for superseded",
+    seams: [
+      seam<typeof stateWriter>("state/postgres/writes/state-writer", ({ StateWriter }) => ({
+        StateWriter: class extends StateWriter {
+          override wasEnded(): boolean {
+            return false;
+          }
+        },
+      })),
+    ],
+    breaks: ["one final status per job"],
+  },
+  {
+    name: "a job whose claim cannot be renewed is not told to stop",
+    seams: [
+      seam<typeof leaseGuard>("scheduler/claims/lease-guard", ({ LeaseGuard }) => ({
+        LeaseGuard: class extends LeaseGuard {
+          override begin(): void {}
+        },
+      })),
+    ],
+    breaks: ["a job ends before its claim is another's"],
   },
 ];

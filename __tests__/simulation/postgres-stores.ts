@@ -24,6 +24,7 @@ import {
   type DefinedCapacity,
   type Stores,
   type StateView,
+  type WorstMoment,
 } from "./stores.js";
 import { Weather } from "./troubled-store.js";
 import { ProcessClock } from "./virtual-clock.js";
@@ -143,8 +144,8 @@ export class PostgresStores implements Stores {
     return this.#observer.jobs;
   }
 
-  async boot(clock: ProcessClock, onClaiming: () => void): Promise<BootedStore> {
-    return this.bootNode(clock, this.#life.weather, onClaiming);
+  async boot(clock: ProcessClock, onMoment: (moment: WorstMoment) => void): Promise<BootedStore> {
+    return this.bootNode(clock, this.#life.weather, () => onMoment("claimed"));
   }
 
   bootNode(clock: ProcessClock, weather: Weather, onClaiming: () => void): BootedNode {

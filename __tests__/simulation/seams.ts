@@ -4,6 +4,8 @@
  */
 import { fileURLToPath } from "node:url";
 import { vi } from "vitest";
+import type { SchedulerContext } from "../../src/scheduler/context.js";
+import type { StateStore } from "../../src/state/store.js";
 import type * as postgres from "../../src/state/postgres/postgres-store.js";
 import type { PostgresPool } from "../../src/state/postgres/index.js";
 import type { Rota } from "./simulation.js";
@@ -15,12 +17,46 @@ export interface Seam {
   readonly replace: (original: object) => object;
 }
 
+/** A bug, and how the simulator notices it. */
+export interface PlantedBug {
+  /** Finishes the sentence "the simulator notices when". */
+  readonly name: string;
+  /** A seed whose simulation shows the bug, where the first seeds do not. */
+  readonly seed?: number;
+  /** The guarantees that the bug breaks. The first one that the simulator finds broken has to be one of them. */
+  readonly breaks: readonly string[];
+  readonly seams: readonly Seam[];
+}
+
+/** What the constructor of a replaced class takes: the same as the original's. */
+export type Arguments<Class extends abstract new (...args: never[]) => unknown> =
+  ConstructorParameters<Class>;
+
 /** `Module` is the module's type: a replacement that does not fit the module does not compile. */
 export function seam<Module extends object>(
   module: string,
   replace: (original: Module) => Partial<Module>,
 ): Seam {
   return { module, replace: replace as Seam["replace"] };
+}
+
+/** The object with some of its methods replaced. The rest are called on the object itself, which may have private fields. */
+export function overridden<Original extends object>(
+  original: Original,
+  overrides: Partial<Original>,
+): Original {
+  return new Proxy(original, {
+    get(target, name): unknown {
+      if (name in overrides) return Reflect.get(overrides, name);
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+/** The same context with this store: for one part of a scheduler. */
+export function withStore(context: SchedulerContext, store: StateStore): SchedulerContext {
+  return Object.create(context, { store: { value: store } }) as SchedulerContext;
 }
 
 /** Replaces a text in whatever SQL the store sends, wherever that is written: in its schema's functions or in a query. */
@@ -54,6 +90,8 @@ export function sqlSeam(from: string, to: string): Seam {
 export async function withSeams(seams: readonly Seam[]): Promise<Rota> {
   const modules = [...new Set(seams.map(({ module }) => module))];
   const misfits = new Set(modules.map((module) => `nothing imports src/${module}.ts`));
+  // A module that is still being imported would be the original one, without the seams.
+  await vi.dynamicImportSettled();
   vi.resetModules();
   for (const module of modules) {
     vi.doMock(pathOf(module), async (importOriginal) => {

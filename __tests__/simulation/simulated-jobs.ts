@@ -86,7 +86,9 @@ export class SimulatedJobs {
     const { process, info } = job;
     if (job.key === WITNESS) return this.#finish(job, process.sleep(WITNESS_JOB_MS), false);
     const kind = dice.random();
-    const ms = dice.chance(0.5) ? dice.whole(0, 1_500) : dice.whole(0, this.longestMs);
+    const anyMs = dice.chance(0.5) ? dice.whole(0, 1_500) : dice.whole(0, this.longestMs);
+    // Jobs that start together end together, when they take whole seconds.
+    const ms = dice.chance(0.3) ? Math.round(anyMs / 1_000) * 1_000 : anyMs;
     if (kind < 0.06) return undefined;
     if (kind < 0.5) return this.#finish(job, process.sleep(ms, info.signal), false);
     if (kind < 0.7) return this.#finish(job, process.sleep(ms), dice.chance(0.5));

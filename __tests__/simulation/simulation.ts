@@ -11,10 +11,10 @@ import type { ScheduleKey } from "../../src/state/store.js";
 import { isStatus } from "./acknowledged.js";
 import { Dice } from "./dice.js";
 import { type CurrentProcess, Guarantees } from "./guarantees.js";
-import { asAgents, changedFleet, randomFleet } from "./random-fleet.js";
+import { asAgents, changedFleet, randomFleet, type SimulatedAgent } from "./random-fleet.js";
 import { MemoryStores } from "./memory-stores.js";
 import { SimulatedJobs, WITNESS } from "./simulated-jobs.js";
-import type { BootedStore, Stores, StateWitness } from "./stores.js";
+import type { BootedStore, Stores, StateWitness, WorstMoment } from "./stores.js";
 import { Weather } from "./troubled-store.js";
 import { ProcessClock } from "./virtual-clock.js";
 import { type BrokenGuarantee, World } from "./world.js";
@@ -99,6 +99,7 @@ class Simulation {
   #overtaken: Process[] = [];
   #phase: Phase = "dead";
   #fleet;
+  #fleetBefore;
   #processes = 0;
   #stopEndsMs = Infinity;
   #startCount = 0;
@@ -131,6 +132,7 @@ class Simulation {
     this.#jobs.mayHang = this.#troubles.crashes;
     this.#jobs.longestMs = dice.pick([3_000, 20_000, 45_000]);
     this.#fleet = randomFleet(dice, this.#world.clock.wallMs);
+    this.#fleetBefore = this.#fleet;
     this.#world.clock.onSettled = () => this.#look();
   }
 
@@ -241,7 +243,7 @@ class Simulation {
   async #boot(): Promise<void> {
     const world = this.#world;
     const clock = new ProcessClock(world.clock);
-    const booted = await this.#requireStores().boot(clock, () => this.#onClaiming(clock));
+    const booted = await this.#requireStores().boot(clock, (moment) => this.#onMoment(clock, moment));
     const { store, view: inner } = booted;
     const random = new Dice(this.#seed, 10 + this.#processes).random;
     const scheduler = new this.#rota.Scheduler({
@@ -359,9 +361,13 @@ class Simulation {
     this.#world.note(`the store is ${kind} for ${ms} ms`);
   }
 
-  /** The worst moments to stop or die at. */
-  #onClaiming(clock: ProcessClock): void {
+  /** The worst moments to stop, to die, or to change what is about to go. */
+  #onMoment(clock: ProcessClock, moment: WorstMoment): void {
     if (this.#process?.clock !== clock || this.#phase !== "up" || this.#isEnding) return;
+    if (moment === "defined") {
+      if (this.#troubles.people && this.#dice.chance(0.5)) this.#control(this.#fleetBefore);
+      return;
+    }
     if (this.#troubles.stops && this.#dice.chance(0.25)) this.#stopSomehow();
     else if (this.#troubles.crashes && this.#dice.chance(0.1)) this.#crash();
   }
@@ -399,7 +405,7 @@ class Simulation {
     world.lastJumpMs = world.nowMs;
     this.#guarantees.excuseWitness();
     // A pass that stands still for longer than a lease loses its claims, as it must.
-    if (dice.chance(0.3) && world.callsUnderWay === 0) {
+    if (dice.chance(0.3)) {
       const ms = dice.pick(FREEZES_MS);
       world.clock.freeze(ms);
       world.lastJumpMs = world.nowMs;
@@ -418,6 +424,7 @@ class Simulation {
   #changeFleet(): void {
     const process = this.#process;
     const fleet = changedFleet(this.#dice, this.#fleet, this.#world.clock.wallMs);
+    this.#fleetBefore = this.#fleet;
     this.#fleet = fleet;
     if (process === undefined || this.#phase !== "up") return;
     this.#world.note(`setAgents ${JSON.stringify(fleet.slice(0).map(({ name, ...rest }) => [name, rest]))}`);
@@ -488,9 +495,9 @@ class Simulation {
     void process.inner.edit(key, patch);
   }
 
-  #control(): void {
+  #control(fleet?: readonly SimulatedAgent[]): void {
     const process = this.#process;
-    const key = this.#anyKey();
+    const key = this.#anyKey(fleet);
     if (process === undefined || key === undefined) return;
     const dice = this.#dice;
     const world = this.#world;
@@ -548,8 +555,8 @@ class Simulation {
     }
   }
 
-  #anyKey(): ScheduleKey | undefined {
-    const keys = this.#fleet
+  #anyKey(fleet: readonly SimulatedAgent[] = this.#fleet): ScheduleKey | undefined {
+    const keys = fleet
       .flatMap(({ name, schedules }) => Object.keys(schedules).map((schedule) => ({ agent: name, schedule })))
       .filter(({ agent, schedule }) => `${agent}/${schedule}` !== WITNESS);
     return keys.length === 0 ? undefined : this.#dice.pick(keys);

@@ -1,5 +1,5 @@
 /** Where states outlive the processes that keep them: what a simulation needs of a store, whichever it is. */
-import type { JobLog } from "../../src/state/job-log/job-log.js";
+import type { EndedJobRecord, JobLog } from "../../src/state/job-log/job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../src/state/schedule-state.js";
 import type {
   ClaimToken,
@@ -14,7 +14,14 @@ export type KnownState = Partial<ScheduleState>;
 
 export interface StateWitness {
   changed(key: ScheduleKey, before: KnownState, after: KnownState): void;
+  /** A claim has ended, by a call of `finishJobs` with this one. */
   completed(claim: ClaimToken, before: KnownState): void;
+  /** A claim was written and is not held, because its write failed all the same. */
+  unheld?(token: string): void;
+  /** A store was closed and has left a claim that it did not hold. */
+  left?(key: ScheduleKey): void;
+  /** The final record of a job is written. */
+  recorded?(record: EndedJobRecord): void;
 }
 
 /** A schedule with the capacity of its agent. */
@@ -52,11 +59,17 @@ export interface BootedStore {
   readonly calls: { readonly callsUnderWay: number };
 }
 
+/** `claimed`, `defined`: it is done and the caller does not know yet. `fault`: the disk has failed. */
+export type WorstMoment = "claimed" | "defined" | "fault";
+
 export interface Stores {
   /** Whether others may use it beside a process: then who has died is found out by the end of its leases. */
   readonly isShared: boolean;
-  /** The store of a new process, on what those before it have left. `onClaiming`: it has claimed and does not know yet. */
-  boot(clock: ProcessClock, onClaiming: () => void): Promise<BootedStore>;
+  /**
+   * The store of a new process, on what the processes before it have left. `onMoment` is called at the moments at which
+   * something else is worst.
+   */
+  boot(clock: ProcessClock, onMoment: (moment: WorstMoment) => void): Promise<BootedStore>;
   /** A process that stands still is taken for dead; what it asks from now on is refused. */
   overtake(store: StateStore): void;
   /** To be asked whenever everything has acted. */

@@ -36,10 +36,10 @@ export interface SurvivingStoreOptions {
   readonly witness: StateWitness;
   /** That of the process before. */
   readonly log: OwnedJobLog | undefined;
-  /** Records may fail to be written although the states are, and the other way round. */
+  /** States and records fail to be written, each on its own. */
   readonly weather: Weather;
   /** Called when they do. */
-  readonly onFault: () => void;
+  readonly onFault: (what: string) => void;
 }
 
 export function survivingStore(
@@ -66,9 +66,11 @@ export function survivingStore(
         unrecordedJobs: jobs.unrecordedJobs.bind(jobs),
         async closeRecords(records: Parameters<OwnedJobLog["closeRecords"]>[0]) {
           const { fails } = weather.draw();
-          if (fails !== undefined) onFault();
+          if (fails !== undefined) onFault(`the records, ${fails} they were closed`);
           if (fails === "before") throw new Error("the records could not be closed");
           const failures = await jobs.closeRecords(records);
+          for (const [index, record] of records.entries())
+            if (failures[index] === undefined) witness.recorded?.(record);
           if (fails === "after") throw new Error("the records were closed, and that was not said");
           return failures;
         },
@@ -90,17 +92,17 @@ export function survivingStore(
       return defined;
     }
 
-    override async finishJobs(ends: readonly JobFinish[]): Promise<readonly FinishResult[]> {
+    /** The states of held claims change before the first await, so that what changes here was changed by this call. */
+    override finishJobs(ends: readonly JobFinish[]): Promise<readonly FinishResult[]> {
       const before = ends.map(({ claim }) => this.known(claim));
-      const results = await super.finishJobs(ends);
-      for (const [index, { claim, keepsSlot }] of ends.entries())
-        if (
-          results[index]?.claim === "ended" &&
-          keepsSlot !== true &&
-          before[index]?.claim?.token === claim.token
-        )
-          witness.completed(claim, before[index] ?? {});
-      return results;
+      const finishing = super.finishJobs(ends);
+      const tokens = new Set(ends.map(({ claim }) => claim.token));
+      for (const [index, { claim }] of ends.entries()) {
+        const held = before[index]?.claim?.token;
+        const isEnded = held !== undefined && this.known(claim).claim?.token !== held;
+        if (isEnded && !tokens.has(held)) witness.completed(claim, before[index] ?? {});
+      }
+      return finishing;
     }
 
     *keys(): Iterable<ScheduleKey> {
@@ -122,7 +124,7 @@ export function survivingStore(
 
     async edit({ agent, schedule }: ScheduleKey, patch: ScheduleStatePatch): Promise<void> {
       const key = { agent, schedule };
-      await this.commit({
+      await this.#write({
         apply: (draft) => {
           draft.patch(key, patch);
         },
@@ -136,7 +138,27 @@ export function survivingStore(
       this.#isInheriting = false;
     }
 
-    protected override commit(operation: StateOperation): Promise<void> {
+    override async close(): Promise<void> {
+      const unheld = [...this.keys()].filter((key) => this.seen(this.known(key)) !== this.known(key));
+      await super.close();
+      for (const key of unheld) if (this.known(key).claim != null) witness.left?.(key);
+    }
+
+    /** A store that cannot free claims logs that, and goes on. */
+    protected override free(...[, keys]: Parameters<MemoryStore["free"]>): Promise<void> {
+      return super.free((operation) => this.#write(operation), keys);
+    }
+
+    /** Before the first await, as `finishJobs` needs it. */
+    protected override async commit(operation: StateOperation): Promise<void> {
+      const { fails } = this.#isInheriting ? {} : weather.draw();
+      if (fails !== undefined) onFault(`the states, ${fails} they were written`);
+      if (fails === "before") throw new Error("the states could not be written");
+      await this.#write(operation, fails === "after");
+      if (fails === "after") throw new Error("the states were written, and that was not said");
+    }
+
+    #write(operation: StateOperation, isLost = false): Promise<void> {
       return super.commit({
         apply: (draft) =>
           operation.apply({
@@ -148,6 +170,7 @@ export function survivingStore(
               const after = draft.patch(key, patch);
               this.#keys.set(`${agent}/${schedule}`, key);
               if (!this.#isInheriting) witness.changed(key, before, after);
+              if (isLost && patch.claim != null) witness.unheld?.(patch.claim.token);
               return after;
             },
           }),

@@ -22,6 +22,7 @@ import type {
   StateStore,
 } from "../../src/state/store.js";
 import type { Dice } from "./dice.js";
+import type { WorstMoment } from "./stores.js";
 import type { SurvivingStore } from "./surviving-store.js";
 import type { ProcessClock } from "./virtual-clock.js";
 import type { World } from "./world.js";
@@ -75,8 +76,7 @@ export interface TroubledStoreOptions {
   readonly world: World;
   readonly weather: Weather;
   readonly Locked: typeof StateLockedError;
-  /** Called while a claim is written and its caller does not know yet. */
-  readonly onClaiming: () => void;
+  readonly onMoment: (moment: WorstMoment) => void;
 }
 
 export class TroubledStore implements StateStore {
@@ -160,7 +160,8 @@ export class TroubledStore implements StateStore {
     this.#requireOwner(name);
     const result = await task();
     if (afterMs > 0) {
-      if (hasClaims(result)) this.#options.onClaiming();
+      if (hasClaims(result)) this.#options.onMoment("claimed");
+      if (name === "define") this.#options.onMoment("defined");
       await this.#wait(afterMs);
     }
     if (fails === "after") throw this.#fault(name, "although it had its effect");

@@ -12,9 +12,6 @@ import type { JobStarter } from "../jobs/job-starter.js";
 import type { Planner } from "../planning/planner.js";
 import type { Roster } from "../roster.js";
 
-/** Two clocks are not read at the same instant, so a smaller difference does not mean that one was set back. */
-const SMALLEST_SET_BACK_MS = 1_000;
-
 /** With so many ends still to be written nothing is claimed: should the process die, all their slots would run again. */
 const MOST_UNWRITTEN = 4_000;
 
@@ -45,8 +42,6 @@ export class Pass {
   #isAccepting = false;
   /** How many triggers wait for their turn. */
   #triggerCount = 0;
-  /** By how much the wall clock led the monotonic one at the last pass. */
-  #leadMs = -Infinity;
 
   constructor(context: SchedulerContext, planner: Planner, { jobs, claims, maxConcurrent }: PassOptions) {
     this.#context = context;
@@ -95,7 +90,7 @@ export class Pass {
 
   /** Returns how many milliseconds may go by before the next pass. */
   async run(): Promise<number> {
-    if (this.#wasSetBack()) await this.#lock.take(() => this.#planner.adoptAll());
+    if (this.#planner.wasSetBack()) await this.#lock.take(() => this.#planner.adoptAll());
     if (this.#nextRoster !== undefined) await this.applyRoster();
     if (this.#planner.writes.unwritten.size > 0) await this.#planner.writes.retry();
     const outside = this.#outside;
@@ -120,17 +115,6 @@ export class Pass {
       const [job] = this.#jobs.start([claim], askedMs, () => this.#isAccepting);
       return job ?? "stopped";
     });
-  }
-
-  /** Plans made before the clock was set back would have to wait until it shows their times again. */
-  #wasSetBack(): boolean {
-    const { clock, log } = this.#context;
-    const leadMs = clock.now().getTime() - clock.monotonic();
-    const backMs = Math.round(this.#leadMs - leadMs);
-    this.#leadMs = leadMs;
-    if (backMs < SMALLEST_SET_BACK_MS) return false;
-    log.warn(`The clock was set back by ${backMs} ms: every schedule is planned again.`);
-    return true;
   }
 
   /** Returns when the next slot is due; the epoch when the next pass should follow at once. */

@@ -23,6 +23,9 @@ import { isAutomatic } from "../timing/schedule.js";
 import { type PlanWrite, PlanWrites } from "./plan-writes.js";
 import { nameOf, type SchedulerContext } from "../context.js";
 
+/** Two clocks are not read at the same instant, so a smaller difference does not mean that one was set back. */
+const SMALLEST_SET_BACK_MS = 1_000;
+
 export interface MissedSlot {
   readonly slot: Date;
   readonly lateMs: number;
@@ -36,6 +39,8 @@ export class Planner {
   /** The schedules that a different node plans. */
   #plannedElsewhere = new ScheduleMap<true>();
   readonly #hasJob: (key: ScheduleKey) => boolean;
+  /** By how much the wall clock led the monotonic one at the last pass, or later when a plan was made: the most. */
+  #leadMs = -Infinity;
 
   /** `hasJob`: whether a job of a schedule runs here. */
   constructor(context: SchedulerContext, hasJob: (key: ScheduleKey) => boolean) {
@@ -70,6 +75,19 @@ export class Planner {
       if (found !== undefined) this.#tellWhyNot(key, found.state);
     }
     await this.#adoptTogether(schedules);
+  }
+
+  /**
+   * Whether the clock was set back since the last call, or since a plan was made after that: such plans would have to wait
+   * until the clock shows their times again.
+   */
+  wasSetBack(): boolean {
+    const leadMs = this.#lead(this.#context.clock.now());
+    const backMs = Math.round(this.#leadMs - leadMs);
+    this.#leadMs = leadMs;
+    if (backMs < SMALLEST_SET_BACK_MS) return false;
+    this.#context.log.warn(`The clock was set back by ${backMs} ms: every schedule is planned again.`);
+    return true;
   }
 
   /** Checks every plan again, as if it had just been found. */
@@ -155,8 +173,10 @@ export class Planner {
   input(key: ScheduleKey, state: ScheduleState): PlanningInput {
     const { clock, roster, random } = this.#context;
     const schedule = roster.find(key)?.schedule ?? this.#removed.find(key);
+    const now = clock.now();
+    this.#leadMs = Math.max(this.#leadMs, this.#lead(now));
     return {
-      now: clock.now(),
+      now,
       schedule,
       state,
       random,
@@ -229,6 +249,10 @@ export class Planner {
     // The job may run on a node where this schedule is manual-only; that node does not plan when it ends.
     if (state.claim != null && state.next_run_at != null) return undefined;
     return adoptPlan({ now, schedule, state, random });
+  }
+
+  #lead(now: Date): number {
+    return now.getTime() - this.#context.clock.monotonic();
   }
 
   #isPlannedHere(key: ScheduleKey): boolean {

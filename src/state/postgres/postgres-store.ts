@@ -42,7 +42,7 @@ import { PostgresJobLog } from "./jobs/postgres-job-log.js";
 import type { PostgresStoreOptions } from "./options.js";
 import { JobFinisher } from "./writes/job-finisher.js";
 import { StateWriter } from "./writes/state-writer.js";
-import type { News } from "./writes/write-statement.js";
+import type { News } from "./writes/decide-write.js";
 
 /** The plans of a large fleet are one write. */
 const SHORTEST_WRITE_TIMEOUT_MS = 10_000;

@@ -11,10 +11,9 @@ import type { ScheduleKey } from "../../store.js";
 import { AsyncLock } from "../../../async-lock.js";
 import { StateError } from "../../errors.js";
 import { type Database, isConflict, isLostReply } from "../connection/database.js";
-import { type DecidedWrite, decideWrite, type RowsByKey, type StateTask } from "./decide-write.js";
+import { type DecidedWrite, decideWrite, type News, type RowsByKey, type StateTask } from "./decide-write.js";
 import { refusedIds } from "../jobs/job-rows.js";
 import { keyColumns, noRow, readRow, ROW_COLUMNS, type StateRow } from "../rows/state-row.js";
-import type { News } from "./write-statement.js";
 
 interface Batch {
   readonly tasks: StateTask[];
