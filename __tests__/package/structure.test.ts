@@ -60,7 +60,7 @@ describe("the lint of layers", () => {
     ["scheduler/timing/cron.ts", "scheduler/planning/governor.ts"],
     ["scheduler/timing/cron.ts", "scheduler/context.ts"],
     ["scheduler/planning/governor.ts", "scheduler/roster.ts"],
-    ["state/claim-rules.ts", "state/file/yaml/state-text.ts"],
+    ["state/claim-rules.ts", "state/file/yaml/state-document.ts"],
     ["state/claim-rules.ts", "state/owner/leases.ts"],
     ["state/memory/memory-store.ts", "state/file/disk.ts"],
     ["state/job-log/job-recovery.ts", "state/postgres/rows/row.ts"],

@@ -2,19 +2,26 @@
  * Runs one job to its end, whatever its runtime does, and never throws or rejects.
  * job-executor.ts or the scheduler writes the job's record.
  */
-import { type Clock, systemClock } from "../clock.js";
+import { type Clock, systemClock, wakeAfter } from "../clock.js";
 import { type Duration, readDuration } from "../duration.js";
 import { guarded, type Logger, processLogger } from "../logger.js";
 import type { JobOutput } from "../state/job-log/job-log.js";
 import { timeoutMs } from "./configuration.js";
 import { invalidArgument } from "./errors.js";
 import { JobContext, type JobRequest } from "./job-context.js";
-import { type JobLimits, type LimitedRun, runWithin } from "./job-limits.js";
 import type { OutputOptions } from "./output/output-writer.js";
 import { isPromiseLike } from "../fields.js";
 import { RuntimeRegistry } from "./registry.js";
-import { checkedResult, type RunnerResult, runnerResult, thrownResult, timeoutStop } from "./result.js";
-import type { RunnableAgent, Runtime, RuntimeContext, SdkQuery } from "./runtime.js";
+import {
+  cancelStop,
+  checkedResult,
+  type JobStop,
+  type RunnerResult,
+  runnerResult,
+  thrownResult,
+  timeoutStop,
+} from "./result.js";
+import type { RunnableAgent, Runtime, RuntimeContext, RuntimeResult, SdkQuery } from "./runtime.js";
 
 export interface JobRunnerOptions {
   /** @default systemClock */
@@ -152,4 +159,78 @@ export class JobRunner {
 
 function optionMs(given: Duration, name: string): number {
   return readDuration(given, name, { error: invalidArgument });
+}
+
+interface JobLimits {
+  readonly clock: Clock;
+  /** How long the job may take. */
+  readonly timeoutMs: number | undefined;
+  /** How much of that is left. */
+  readonly leftMs: number;
+  /** How long the job may take to end after its timeout. `Infinity`: the runner never abandons it. */
+  readonly graceMs: number;
+  /** How long the job may take to end after it was cancelled. Its timeout still holds. */
+  readonly cancelGraceMs: number;
+  /** Cancels the job. */
+  readonly signal: AbortSignal | undefined;
+  /** Tells the job to end. */
+  abort(reason: unknown): void;
+  /** Called when an abandoned job ends after all. */
+  onLate(lateMs: number): void;
+}
+
+/** What the runtime said, or nothing when the runner abandoned the job; and why the runner stopped it, if it did. */
+interface LimitedRun {
+  readonly said: RuntimeResult | undefined;
+  readonly stop: JobStop | undefined;
+}
+
+/**
+ * Waits for a running job: stops it at its timeout or when it is cancelled, and abandons it after the grace. Never
+ * rejects, and removes its listener and its timer before it resolves.
+ */
+function runWithin(running: PromiseLike<unknown>, limits: JobLimits): Promise<LimitedRun> {
+  const { clock, timeoutMs, signal } = limits;
+  return new Promise((resolve) => {
+    let stop: JobStop | undefined;
+    let endedMs: number | undefined;
+    let cancelTimer: (() => void) | undefined;
+    const end = (run: LimitedRun): void => {
+      endedMs = clock.monotonic();
+      cancelTimer?.();
+      signal?.removeEventListener("abort", cancel);
+      resolve(run);
+    };
+    const settle = (said: RuntimeResult): void => {
+      if (endedMs === undefined) end({ said, stop });
+      else limits.onLate(Math.round(clock.monotonic() - endedMs));
+    };
+    const tellToEnd = (cause: JobStop, graceMs: number, reason: unknown): void => {
+      const first = stop ?? cause;
+      if (graceMs < Infinity) {
+        cancelTimer?.();
+        const abandon = (): void => end({ said: undefined, stop: { ...first, abandonedAfterMs: graceMs } });
+        cancelTimer = wakeAfter(clock, graceMs, abandon);
+      }
+      if (stop !== undefined) return;
+      stop = cause;
+      limits.abort(reason);
+    };
+    const cancel = (): void => {
+      const { reason }: { readonly reason?: unknown } = signal ?? {};
+      tellToEnd(cancelStop(reason), limits.cancelGraceMs, reason);
+    };
+    if (timeoutMs !== undefined)
+      cancelTimer = wakeAfter(clock, limits.leftMs, () => {
+        const cause = timeoutStop(timeoutMs);
+        tellToEnd(cause, limits.graceMs, new DOMException(cause.message, "TimeoutError"));
+      });
+    if (signal?.aborted === true) cancel();
+    else signal?.addEventListener("abort", cancel);
+    // Promise.resolve settles once, also for a thenable that calls back twice or throws.
+    Promise.resolve(running).then(
+      (returned) => settle(checkedResult(returned)),
+      (error: unknown) => settle(thrownResult(error)),
+    );
+  });
 }

@@ -43,19 +43,19 @@ export class HeldClaims {
   /** `askedMs`: when the store was asked for the claim, on the monotonic clock. Its lease began no earlier. */
   add(holder: ClaimHolder, askedMs: number): void {
     // The first claim has just been made: it need not be renewed at once.
-    if (this.isEmpty && this.#guard !== undefined) this.#renewedMs = askedMs;
+    if (this.#heldSince.size === 0 && this.#guard !== undefined) this.#renewedMs = askedMs;
     this.#heldSince.set(holder, askedMs);
     this.#guard?.begin(askedMs);
   }
 
   /** Idempotent. */
   remove(holder: ClaimHolder): void {
-    if (this.#heldSince.delete(holder) && this.isEmpty) this.#guard?.end();
+    if (this.#heldSince.delete(holder) && this.#heldSince.size === 0) this.#guard?.end();
   }
 
   /** Milliseconds until claims have to be renewed; `Infinity` while there are none. */
   get renewalMs(): number {
-    if (this.isEmpty) return Infinity;
+    if (this.#heldSince.size === 0) return Infinity;
     const { clock, store } = this.#context;
     return Math.max(0, this.#renewedMs + store.leaseMs / RENEWALS_IN_A_LEASE - clock.monotonic());
   }

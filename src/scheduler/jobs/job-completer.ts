@@ -17,6 +17,9 @@ interface Unwritten {
   error: unknown;
 }
 
+/** With so many claims still to be ended nothing is claimed. */
+const MOST_UNWRITTEN = 4_000;
+
 /** After a stop, how often an end is tried to be written before it is given up. */
 const TRIES_AFTER_STOP = 30;
 
@@ -35,9 +38,9 @@ export class JobCompleter {
     this.#claims = claims;
   }
 
-  /** How many claims are still to be ended: should the process die, their slots would run again. */
-  get backlog(): number {
-    return this.#backlog;
+  /** Whether so many claims are still to be ended that no more should be made: after a crash their slots run again. */
+  get isBehind(): boolean {
+    return this.#backlog >= MOST_UNWRITTEN;
   }
 
   /** How many ends are not wholly written, including the ones that were given up. */

@@ -12,9 +12,6 @@ import type { JobStarter } from "../jobs/job-starter.js";
 import type { Planner } from "../planning/planner.js";
 import type { Roster } from "../roster.js";
 
-/** With so many ends still to be written nothing is claimed: should the process die, all their slots would run again. */
-const MOST_UNWRITTEN = 4_000;
-
 const EPOCH = new Date(0);
 
 /** A claim that is under way while other things are done. */
@@ -123,7 +120,7 @@ export class Pass {
     // Right before claiming: what took long until here must not have cost a running job its claim.
     await this.#claims.renew();
     // The end of a job wakes the loop.
-    if (this.#isBehind) return undefined;
+    if (this.#jobs.completer.isBehind) return undefined;
     for (let asked = this.#ask(0); ;) {
       const given = await asked.due;
       const { claims, skipped, nextDueAt } = this.#outside.length === 0 ? given : this.#withOrders(given);
@@ -155,13 +152,9 @@ export class Pass {
 
   /** Whether the pass may go on claiming: nothing waits for the next pass. */
   get #mayAskOn(): boolean {
-    if (!this.#isAccepting || this.#isBehind) return false;
+    if (!this.#isAccepting || this.#jobs.completer.isBehind) return false;
     const isAsked = this.#nextRoster !== undefined || this.#outside.length > 0 || this.#triggerCount > 0;
     return !isAsked && this.#planner.writes.unwritten.size === 0;
-  }
-
-  get #isBehind(): boolean {
-    return this.#jobs.completer.backlog >= MOST_UNWRITTEN;
   }
 
   /** A `next_run_at` that was edited in the state is an order, even when it is due before the next pass plans it. */

@@ -1,6 +1,6 @@
 /** What is wrong with a file, in sentences that say where. */
 import { quote } from "../../errors.js";
-import { PLAIN_TEXT } from "./yaml/state-text.js";
+import { PLAIN_TEXT } from "./yaml/state-document.js";
 import type { Damage } from "./yaml/yaml-reader.js";
 
 /** A sentence for each damage, in the order of the text; `fileLine` maps a line of the text to a line of the file. */

@@ -11,7 +11,7 @@ import {
   updateScheduleState,
   writeFleetState,
 } from "../../../../src/state/file/state-functions.js";
-import { renderAgent } from "../../../../src/state/file/yaml/state-text.js";
+import { renderAgent } from "../../../../src/state/file/yaml/state-document.js";
 import { around, GOOD_AGENT, goodAgent, HEAD } from "./hostile-file.js";
 import { listening } from "../../listening.js";
 import { temporaryDirectory } from "../../temporary-directory.js";

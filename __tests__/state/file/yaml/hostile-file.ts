@@ -6,7 +6,7 @@ import type { Logger } from "../../../../src/logger.js";
 import { FileStore } from "../../../../src/state/file/file-store.js";
 import type { FleetState } from "../../../../src/state/file/fleet-state.js";
 import { getScheduleState, updateScheduleState } from "../../../../src/state/file/state-functions.js";
-import { renderAgent } from "../../../../src/state/file/yaml/state-text.js";
+import { renderAgent } from "../../../../src/state/file/yaml/state-document.js";
 import { listening } from "../../listening.js";
 import { temporaryDirectory } from "../../temporary-directory.js";
 

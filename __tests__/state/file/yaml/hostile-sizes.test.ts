@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { emptyDocument } from "../../../../src/state/file/yaml/state-document.js";
 import { readDocument } from "../../../../src/state/file/yaml/read-document.js";
-import { renderAgent } from "../../../../src/state/file/yaml/state-text.js";
+import { renderAgent } from "../../../../src/state/file/yaml/state-document.js";
 import { around, goodAgent, HEAD } from "./hostile-file.js";
 import { temporaryDirectory } from "../../temporary-directory.js";
 

@@ -7,7 +7,11 @@ import * as yaml from "yaml";
 import { problemOf } from "../../../../src/state/validate-state.js";
 import { emptyDocument } from "../../../../src/state/file/yaml/state-document.js";
 import { readDocument } from "../../../../src/state/file/yaml/read-document.js";
-import { type AgentFields, renderAgent, renderFields } from "../../../../src/state/file/yaml/state-text.js";
+import {
+  type AgentFields,
+  renderAgent,
+  renderFields,
+} from "../../../../src/state/file/yaml/state-document.js";
 import { readAgentStrictly, readFieldsStrictly } from "../../../../src/state/file/yaml/strict-reader.js";
 import { readYamlAgent } from "../../../../src/state/file/yaml/yaml-reader.js";
 import { agent, change, changed, fields, plainAgent } from "./tricky-state.js";

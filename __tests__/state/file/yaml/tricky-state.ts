@@ -1,7 +1,7 @@
 /** Agents that are hard to write down, and ways to spoil the text in which they are. */
 import type { Fields } from "../../../../src/fields.js";
 import * as fc from "fast-check";
-import type { AgentFields } from "../../../../src/state/file/yaml/state-text.js";
+import type { AgentFields } from "../../../../src/state/file/yaml/state-document.js";
 
 const TRICKY_TEXTS = [
   "__proto__", "constructor", "toString", "schedules", "agents", "status", "null", "~", "true", "No", "y", "on",

@@ -14,7 +14,7 @@ import {
   INTRODUCTION,
   type StateDocument,
 } from "./state-document.js";
-import type { AgentFields } from "./state-text.js";
+import type { AgentFields } from "./state-document.js";
 import { readAgentStrictly, readFieldsStrictly, readNameStrictly } from "./strict-reader.js";
 import { type Damage, type ReadText, readYamlAgent, readYamlFile } from "./yaml-reader.js";
 import { isTooMuch } from "./yaml-tree.js";

@@ -1,14 +1,14 @@
 /**
- * The state file as a whole: its agents, each with the text that says so, how they become bytes again, and a draft of
- * the changes that are written together.
+ * The state file as a whole: its agents, each with its text, and a draft of the changes that are written together. The
+ * text is YAML a person can read and edit, in one fixed layout that `strict-reader` reads back; each agent is rendered
+ * alone, so that a change costs one agent.
  */
-import { applyPatch, type Fields } from "../../../fields.js";
+import { applyPatch, type Fields, isFields } from "../../../fields.js";
 import type { StateDraft } from "../../operations.js";
-import type { ScheduleState, ScheduleStatePatch } from "../../schedule-state.js";
+import { SCHEDULE_KEYS, type ScheduleState, type ScheduleStatePatch } from "../../schedule-state.js";
 import type { ScheduleKey } from "../../store.js";
-import { NO_FIELDS, type ScheduleFields } from "../../validate-state.js";
+import { NO_FIELDS, quotedText, type ScheduleFields } from "../../validate-state.js";
 import type { NewDocument } from "../state-file.js";
-import { type AgentFields, renderAgent, renderFields } from "./state-text.js";
 
 /** An agent with the text that says so. */
 export interface AgentEntry extends AgentFields<ScheduleFields> {
@@ -96,4 +96,161 @@ export class DocumentDraft implements StateDraft {
     }
     return { bytes: renderDocument(document, changed), document, changed };
   }
+}
+
+/** An agent as the file has it: its schedules, and all its other keys as they stand. */
+export interface AgentFields<Schedule = Fields> {
+  readonly name: string;
+  readonly other: Fields;
+  readonly schedules: ReadonlyMap<string, Schedule>;
+}
+
+/** Read as text by every YAML version without quotes: a word, an interval, a time. */
+export const PLAIN_TEXT: RegExp =
+  /^(?:[A-Za-z_][\w./-]*|\d+[smhd]|\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))$/;
+/** Words that some YAML version takes for something else than text. */
+export const RESERVED_WORD: RegExp = /^(?:null|true|false|yes|no|on|off|y|n)$/i;
+export const LONGEST_RESERVED: number = "false".length;
+/** The chunk of one agent. The keys of ours in its schedules must have been checked. */
+export function renderAgent({ name, other, schedules }: AgentFields): string {
+  // Joined once: a text that grows piece by piece leaves more garbage behind.
+  const pieces = ["  ", renderText(name), ":"];
+  const piecesBefore = pieces.length;
+  for (const key of Object.keys(other)) pushField(pieces, key, other[key], "\n    ");
+  if (schedules.size > 0) pieces.push("\n    schedules:");
+  for (const [schedule, state] of schedules) {
+    pieces.push("\n      ", renderText(schedule), ":");
+    pushKnown(pieces, state, SCHEDULE_LINES);
+  }
+  pieces.push(pieces.length === piecesBefore ? `${EMPTY}\n` : "\n");
+  return pieces.join("");
+}
+
+/** The lines of a map, one key each, and a map within a map two spaces further in. */
+export function renderFields(fields: Fields, indent: string): string {
+  const pieces: string[] = [];
+  for (const key of Object.keys(fields)) pushField(pieces, key, fields[key], `\n${indent}`);
+  return pieces.length === 0 ? "" : `${pieces.join("").slice(1)}\n`;
+}
+
+/** How the lines of a map begin whose keys we know. */
+interface KnownLines {
+  readonly indent: string;
+  readonly lines: readonly KnownLine[];
+  readonly keys: ReadonlySet<string>;
+}
+
+interface KnownLine {
+  readonly key: string;
+  /** What stands before its value, if that is on the same line. */
+  readonly start: string;
+  /** Whether what it says never needs quotes, because only times or words from a list have passed the check. */
+  readonly isCertain: boolean;
+  readonly inner: KnownLines | undefined;
+}
+
+const CERTAIN_KEYS: ReadonlySet<string> = new Set([
+  "status",
+  "last_run_at",
+  "last_started_at",
+  "last_completed_at",
+  "next_run_at",
+  "next_run_source",
+  "paused_until",
+  "slot",
+  "source",
+  "claimed_at",
+  "trigger",
+]);
+const CLAIM_KEYS = ["token", "job_id", "slot", "source", "claimed_at"];
+const LAST_JOB_KEYS = ["id", "slot", "trigger", "attempt", "status"];
+const SCHEDULE_LINES = knownLines(
+  SCHEDULE_KEYS,
+  "\n        ",
+  new Map([
+    ["claim", knownLines(CLAIM_KEYS, "\n          ")],
+    ["last_job", knownLines(LAST_JOB_KEYS, "\n          ")],
+  ]),
+);
+
+function knownLines(
+  keys: readonly string[],
+  indent: string,
+  inner: ReadonlyMap<string, KnownLines> = new Map(),
+): KnownLines {
+  const lines = keys.map((key) => ({
+    key,
+    start: `${indent}${key}: `,
+    isCertain: CERTAIN_KEYS.has(key),
+    inner: inner.get(key),
+  }));
+  return { indent, lines, keys: new Set(keys) };
+}
+
+/** The lines of a map after its key: known keys in their order, then unknown keys. */
+function pushKnown(pieces: string[], fields: Fields, known: KnownLines): void {
+  const piecesBefore = pieces.length;
+  let count = 0;
+  for (const { key, start, isCertain, inner } of known.lines) {
+    const value = fields[key];
+    if (value === undefined) continue;
+    count++;
+    if (isCertain && typeof value === "string") pieces.push(start, value);
+    else if (inner === undefined || !isFields(value)) pushField(pieces, key, value, known.indent);
+    else {
+      pieces.push(known.indent, key, ":");
+      pushKnown(pieces, value, inner);
+    }
+  }
+  const keys = Object.keys(fields);
+  if (keys.length > count)
+    for (const key of keys) if (!known.keys.has(key)) pushField(pieces, key, fields[key], known.indent);
+  if (pieces.length === piecesBefore) pieces.push(EMPTY);
+}
+
+/** An empty map. */
+const EMPTY = " {}";
+
+function pushField(pieces: string[], key: string, value: unknown, indent: string): void {
+  if (value === undefined) return;
+  pieces.push(indent, renderText(key), ":");
+  if (!isFields(value)) {
+    pieces.push(" ", renderInline(value));
+    return;
+  }
+  const piecesBefore = pieces.length;
+  for (const inner of Object.keys(value)) pushField(pieces, inner, value[inner], `${indent}  `);
+  if (pieces.length === piecesBefore) pieces.push(EMPTY);
+}
+
+/** Text without quotes where every YAML version reads it as text. */
+function renderText(text: string): string {
+  const isPlain = PLAIN_TEXT.test(text) && (text.length > LONGEST_RESERVED || !RESERVED_WORD.test(text));
+  return isPlain ? text : quotedText(text);
+}
+
+/** A value on one line. */
+export function renderInline(value: unknown): string {
+  if (typeof value === "string") return renderText(value);
+  if (typeof value === "number") return renderNumber(value);
+  if (Array.isArray(value)) return `[${Array.from(value, renderFlow).join(", ")}]`;
+  if (isFields(value)) {
+    const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
+    return `{${entries.map(([key, inner]) => `${quotedText(key)}: ${renderFlow(inner)}`).join(", ")}}`;
+  }
+  return String(value);
+}
+
+/** Within brackets a comma ends plain text, so all text is quoted there. */
+function renderFlow(value: unknown): string {
+  return typeof value === "string" ? quotedText(value) : renderInline(value ?? null);
+}
+
+function renderNumber(value: number): string {
+  if (Number.isNaN(value)) return ".nan";
+  if (!Number.isFinite(value)) return value > 0 ? ".inf" : "-.inf";
+  if (Object.is(value, -0)) return "-0.0";
+  if (Number.isSafeInteger(value)) return String(value);
+  // Otherwise the last digits of a large one would be rounded to zeros.
+  return Number.isInteger(value) && Math.abs(value) < 1e21 ? String(BigInt(value)) : String(value);
 }

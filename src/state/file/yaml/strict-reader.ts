@@ -1,5 +1,5 @@
 /**
- * Reads exactly the text that `state-text` writes, many times faster than a YAML parser could.
+ * Reads exactly the text that `state-document` writes, many times faster than a YAML parser could.
  * Anything else it declines by answering `undefined`: the YAML reader then decides what it means.
  */
 import type { Fields } from "../../../fields.js";
@@ -13,7 +13,13 @@ import {
   SCHEDULE_KEYS,
   SCHEDULE_STATUSES,
 } from "../../schedule-state.js";
-import { type AgentFields, LONGEST_RESERVED, PLAIN_TEXT, renderInline, RESERVED_WORD } from "./state-text.js";
+import {
+  type AgentFields,
+  LONGEST_RESERVED,
+  PLAIN_TEXT,
+  renderInline,
+  RESERVED_WORD,
+} from "./state-document.js";
 
 /**
  * The agent that a text describes, or a part of it; `undefined` when one character or value of it is not as we write

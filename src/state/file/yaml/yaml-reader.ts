@@ -4,7 +4,7 @@
  */
 import type { Fields } from "../../../fields.js";
 import { problemOf } from "../../validate-state.js";
-import type { AgentFields } from "./state-text.js";
+import type { AgentFields } from "./state-document.js";
 import { salvageYaml } from "./salvage-yaml.js";
 import { faultIn, fieldsOf, valueOf, type YamlBranch, type YamlTree } from "./yaml-tree.js";
 

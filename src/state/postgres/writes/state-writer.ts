@@ -4,7 +4,6 @@
  */
 import { quote } from "../../../errors.js";
 import type { Fields } from "../../../fields.js";
-import { BoundedCache } from "../../../bounded-cache.js";
 import { GroupCommit } from "../../../group-commit.js";
 import { ScheduleMap } from "../../schedule-map.js";
 import type { ScheduleKey } from "../../store.js";
@@ -35,7 +34,7 @@ const ENDS_AT_ONCE = 2;
 /** How long a write whose reply was lost may still be under way in the database. */
 const UNCERTAIN_MS = 60_000;
 
-/** How many ended claims are remembered, for callers that repeat the end of one. */
+/** How many ended claims are remembered at least, for callers that repeat the end of one. */
 const MOST_ENDED = 20_000;
 
 export interface StateWriterOptions {
@@ -81,8 +80,9 @@ export class StateWriter {
   readonly #known = new ScheduleMap<StateRow>();
   /** Writes that may or may not have been carried out, because their replies were lost. */
   readonly #uncertain = new Set<UncertainWrite>();
-  /** The tokens of claims that were ended here for their holders, which may repeat the call. */
-  readonly #ended = new BoundedCache<string, true>(MOST_ENDED);
+  /** The tokens of claims that were ended here for their holders, which may repeat the call; the oldest calls first. */
+  readonly #ended: (readonly string[])[] = [];
+  #endedCount = 0;
 
   constructor(options: StateWriterOptions) {
     this.#options = options;
@@ -226,11 +226,18 @@ export class StateWriter {
 
   /** Whether this store has ended the claim for its holder: by a write whose reply was lost, or as `noteEnded` says. */
   wasEnded(token: string): boolean {
-    return this.#ended.get(token) === true;
+    return this.#ended.some((tokens) => tokens.includes(token));
   }
 
+  /** Cheap for thousands of ends, of which hardly any is repeated. */
   noteEnded(tokens: readonly string[]): void {
-    for (const token of tokens) this.#ended.set(token, true);
+    this.#ended.push(tokens);
+    this.#endedCount += tokens.length;
+    for (let [first] = this.#ended; first !== undefined; [first] = this.#ended) {
+      if (this.#endedCount - first.length < MOST_ENDED) break;
+      this.#endedCount -= first.length;
+      this.#ended.shift();
+    }
   }
 
   /** As `#read`. Afterwards `wasEnded` knows every write that the rows show, also a write whose reply was lost. */
