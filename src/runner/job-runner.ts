@@ -190,7 +190,7 @@ interface LimitedRun {
  * rejects, and removes its listener and its timer before it resolves.
  */
 function runWithin(running: PromiseLike<unknown>, limits: JobLimits): Promise<LimitedRun> {
-  const { clock, timeoutMs, signal } = limits;
+  const { clock, timeoutMs: limitMs, signal } = limits;
   return new Promise((resolve) => {
     let stop: JobStop | undefined;
     let endedMs: number | undefined;
@@ -220,9 +220,9 @@ function runWithin(running: PromiseLike<unknown>, limits: JobLimits): Promise<Li
       const { reason }: { readonly reason?: unknown } = signal ?? {};
       tellToEnd(cancelStop(reason), limits.cancelGraceMs, reason);
     };
-    if (timeoutMs !== undefined)
+    if (limitMs !== undefined)
       cancelTimer = wakeAfter(clock, limits.leftMs, () => {
-        const cause = timeoutStop(timeoutMs);
+        const cause = timeoutStop(limitMs);
         tellToEnd(cause, limits.graceMs, new DOMException(cause.message, "TimeoutError"));
       });
     if (signal?.aborted === true) cancel();
