@@ -12,8 +12,6 @@ import type { JobStarter } from "../jobs/job-starter.js";
 import type { Planner } from "../planning/planner.js";
 import type { Roster } from "../roster.js";
 
-const EPOCH = new Date(0);
-
 /** A claim that is under way while other things are done. */
 interface Asked {
   /** On the monotonic clock. */
@@ -131,7 +129,7 @@ export class Pass {
       this.#jobs.start(claims, asked.askedMs, () => this.#isAccepting);
       const isPlanned = skipped.length > 0 && (await this.#planner.noteWaiting(skipped));
       if (next === undefined) {
-        if (isPlanned || hasMore) return EPOCH;
+        if (isPlanned || hasMore) return new Date(0);
         // A store that gives nothing is not asked again at once, whatever it says.
         return nextDueAt?.getTime() === 0 ? undefined : nextDueAt;
       }
