@@ -83,59 +83,72 @@ export class JobRunner {
     return this.#abandonedCount;
   }
 
-  /** Calls the job's runtime before it returns. Resolves when the job has ended and its output is written. */
-  async run(request: JobRequest, prompt: string, workItem?: unknown): Promise<RunnerResult> {
-    const { clock } = this.#context;
-    const { agent } = request;
-    // The request counts from before its work item was fetched, the timeout from after.
-    const startedMs = (workItem === undefined ? request.startedMs : undefined) ?? clock.monotonic();
-    let limitMs: number | undefined;
-    let runtime: Runtime | undefined;
-    let job: JobContext | undefined;
-    let run: LimitedRun;
+  /**
+   * Calls the job's runtime before it returns. Resolves when the job has ended and its output is written. Not an async
+   * function: a job that ends at once, as thousands of a burst do, needs neither timer nor signal.
+   */
+  run(request: JobRequest, prompt: string, workItem?: unknown): Promise<RunnerResult> {
     this.#runningCount++;
+    // The request counts from before its work item was fetched, the timeout from after.
+    const requestedMs = workItem === undefined ? request.startedMs : undefined;
+    const startedMs = requestedMs ?? this.#context.clock.monotonic();
+    const run: RunUnderWay = { request, startedMs, limitMs: undefined, runtime: undefined, job: undefined };
+    let said: RuntimeResult | PromiseLike<unknown>;
     try {
-      const limit = request.timeout ?? agent.timeout;
-      if (limit !== undefined) limitMs = timeoutMs(limit, `agent ${agent.name}`);
-      runtime = this.#runtimeOf(agent);
-      const options = { output: this.#output, runtime, hasTimeout: limitMs !== undefined };
-      job = new JobContext(request, options, prompt, workItem);
-      const returned = runtime.run(job);
-      // A job that has ended needs neither a timer nor a signal.
-      run = isPromiseLike(returned)
-        ? await runWithin(returned, this.#limitsOf(job, runtime, startedMs, limitMs))
-        : { said: checkedResult(returned), stop: undefined };
+      said = this.#call(run, prompt, workItem);
     } catch (error) {
-      run = { said: thrownResult(error), stop: undefined };
+      said = thrownResult(error);
     }
-    const durationMs = Math.round(clock.monotonic() - startedMs);
-    if (run.stop?.abandonedAfterMs !== undefined) this.#countAbandoned(request);
-    // A job that blocked the event loop kept its timer from firing.
-    const overdue = limitMs === undefined || durationMs < limitMs ? undefined : timeoutStop(limitMs);
-    const result = runnerResult(request.id, run.said, run.stop ?? overdue, durationMs, runtime?.secrets);
-    const closing = job?.close();
-    if (closing !== undefined) await closing;
-    this.#runningCount--;
-    return result;
+    if (!isPromiseLike(said)) return this.#end(run, { said, stop: undefined });
+    return runWithin(said, this.#limitsOf(run)).then((ended) => this.#end(run, ended));
   }
 
-  #limitsOf(
-    job: JobContext,
-    { lingerMs = 0 }: Runtime,
-    startedMs: number,
-    limitMs: number | undefined,
-  ): JobLimits {
+  /** Calls the runtime. What it returns at once is checked, a promise is not. */
+  #call(run: RunUnderWay, prompt: string, workItem: unknown): RuntimeResult | PromiseLike<unknown> {
+    const { request } = run;
+    const { agent } = request;
+    const limit = request.timeout ?? agent.timeout;
+    if (limit !== undefined) run.limitMs = timeoutMs(limit, `agent ${agent.name}`);
+    run.runtime = this.#runtimeOf(agent);
+    const options = { output: this.#output, runtime: run.runtime, hasTimeout: run.limitMs !== undefined };
+    run.job = new JobContext(request, options, prompt, workItem);
+    const returned = run.runtime.run(run.job);
+    return isPromiseLike(returned) ? returned : checkedResult(returned);
+  }
+
+  #end(
+    { request, startedMs, limitMs, runtime, job }: RunUnderWay,
+    { said, stop }: LimitedRun,
+  ): Promise<RunnerResult> {
+    const durationMs = Math.round(this.#context.clock.monotonic() - startedMs);
+    if (stop?.abandonedAfterMs !== undefined) this.#countAbandoned(request);
+    // A job that blocked the event loop kept its timer from firing.
+    const overdue = limitMs === undefined || durationMs < limitMs ? undefined : timeoutStop(limitMs);
+    const result = runnerResult(request.id, said, stop ?? overdue, durationMs, runtime?.secrets);
+    const closing = job?.close();
+    if (closing === undefined) {
+      this.#runningCount--;
+      return Promise.resolve(result);
+    }
+    return closing.then(() => {
+      this.#runningCount--;
+      return result;
+    });
+  }
+
+  #limitsOf({ request, startedMs, limitMs, runtime, job }: RunUnderWay): JobLimits {
     const { clock, graceMs, logger } = this.#context;
+    const lingerMs = runtime?.lingerMs ?? 0;
     return {
       clock,
       timeoutMs: limitMs,
       leftMs: limitMs === undefined ? Infinity : limitMs - (clock.monotonic() - startedMs),
       graceMs: graceMs + lingerMs,
       cancelGraceMs: this.#cancelGraceMs + lingerMs,
-      signal: job.cancelSignal,
-      abort: (reason) => job.abort(reason),
+      signal: job?.cancelSignal,
+      abort: (reason) => job?.abort(reason),
       onLate: (lateMs) => {
-        const name = `${job.jobId} of ${job.agent.name}`;
+        const name = `${request.id} of ${request.agent.name}`;
         logger.info(`${name} ended ${lateMs} ms after it was abandoned: its result is ignored.`);
       },
     };
@@ -155,6 +168,17 @@ export class JobRunner {
     this.#made.set(agent, runtime);
     return runtime;
   }
+}
+
+interface RunUnderWay {
+  readonly request: JobRequest;
+  /** On the monotonic clock. */
+  readonly startedMs: number;
+  /** How long the job may take. */
+  limitMs: number | undefined;
+  /** Absent when the agent has none that can run it. */
+  runtime: Runtime | undefined;
+  job: JobContext | undefined;
 }
 
 function optionMs(given: Duration, name: string): number {

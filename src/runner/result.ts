@@ -89,6 +89,7 @@ export function notRun(jobId: string, status: "failed" | "cancelled", error: str
 }
 
 const FAILURE: RuntimeResult = { success: false };
+const SUCCESS: RuntimeResult = { success: true };
 
 function errorText(error: string | undefined, stop: JobStop | undefined): string {
   if (stop?.abandonedAfterMs !== undefined)
@@ -104,7 +105,7 @@ export function thrownResult(error: unknown): RuntimeResult {
 
 /** What a runtime returned, without what no record could keep. A host's own runtime may return anything. */
 export function checkedResult(returned: unknown): RuntimeResult {
-  if (returned === undefined) return { success: true };
+  if (returned === undefined) return SUCCESS;
   if (!isFields(returned) || typeof returned["success"] !== "boolean")
     return {
       success: false,

@@ -1,5 +1,6 @@
 /** The ways in which the claim of a slot ends: its job has ended, the slot is dropped, or it is given back. */
 import { supersededRecord } from "../../state/job-log/superseded-record.js";
+import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import type { Claim, FinishResult, JobFinish } from "../../state/store.js";
 import type { ClaimHolder } from "../claims/held-claims.js";
 import { nameOf, type SchedulerContext } from "../context.js";
@@ -31,11 +32,17 @@ export class SlotJobEnd implements ClaimEnd {
   readonly #ending: JobEnding;
   readonly #planner: Planner;
   readonly #context: SchedulerContext;
-  readonly #onOver: () => void;
-  #conclusion: Conclusion | undefined = undefined;
+  readonly #onOver: (job: Job) => void;
+  #told: Omit<Conclusion, "patch"> | undefined = undefined;
 
   /** `onOver` is called when the claim has ended, or ending it was given up. */
-  constructor(job: Job, ending: JobEnding, planner: Planner, context: SchedulerContext, onOver: () => void) {
+  constructor(
+    job: Job,
+    ending: JobEnding,
+    planner: Planner,
+    context: SchedulerContext,
+    onOver: (job: Job) => void,
+  ) {
     this.holder = job;
     this.#ending = ending;
     this.#planner = planner;
@@ -44,29 +51,33 @@ export class SlotJobEnd implements ClaimEnd {
   }
 
   finish(onClaimEnded: () => void): JobFinish {
-    const { claim, id, startedAt } = this.holder;
-    const { result, finishedAt, record } = this.#ending;
-    const run = { result, startedAt, finishedAt };
+    const { claim, id } = this.holder;
     return {
       claim: claim.jobId === id ? claim : { ...claim, jobId: id },
-      change: (state) => {
-        this.#conclusion = stateAfterJob(this.#planner.input(claim, state), run);
-        return this.#conclusion.patch;
-      },
-      record,
+      change: (state) => this.#conclude(state),
+      record: this.#ending.record,
       onClaimEnded,
     };
+  }
+
+  #conclude(state: ScheduleState): ScheduleStatePatch {
+    const { patch, plan, problem } = stateAfterJob(
+      this.#planner.input(this.holder.claim, state),
+      this.#ending,
+    );
+    this.#told = { plan, problem };
+    return patch;
   }
 
   settle(ended: EndedClaim): void {
     const { claim, id } = this.holder;
     this.holder.settle();
-    this.#onOver();
+    this.#onOver(this.holder);
     if (ended === "superseded")
       this.#context.log.warn(
         `${id} of ${nameOf(claim)} lost its claim before it ended: its result changes nothing.`,
       );
-    else if (this.#conclusion !== undefined) this.#planner.tell(claim, this.#conclusion);
+    else if (this.#told !== undefined) this.#planner.tell(claim, this.#told);
     if (this.holder.schedule.type === "cron") this.#tellOverlapped();
   }
 
@@ -80,7 +91,7 @@ export class SlotJobEnd implements ClaimEnd {
 
   abandon(): void {
     this.holder.abandon();
-    this.#onOver();
+    this.#onOver(this.holder);
   }
 
   /** Reports that the next time of a cron schedule passed while its job ran. */

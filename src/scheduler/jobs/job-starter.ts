@@ -153,14 +153,14 @@ export class JobStarter {
     }
     const { clock } = this.#context;
     const ending = job.end(result, clock.now(), clock.monotonic());
-    this.completer.add(new SlotJobEnd(job, ending, this.#planner, this.#context, () => this.#forget(job)));
+    this.completer.add(new SlotJobEnd(job, ending, this.#planner, this.#context, this.#forget));
   }
 
-  #forget(job: Job): void {
+  readonly #forget = (job: Job): void => {
     this.#size--;
     // The next job of the schedule may have started already.
     if (this.#jobs.get(job.claim) === job) this.#jobs.delete(job.claim);
-  }
+  };
 
   #endUnused(end: ClaimEnd, askedMs: number): void {
     this.#claims.add(end.holder, askedMs);

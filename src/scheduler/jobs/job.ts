@@ -33,6 +33,7 @@ export type JobStopCause = "cancelled" | "superseded" | "unrenewed";
 /** What a job ended with, and when. */
 export interface JobEnding {
   readonly result: JobResult;
+  readonly startedAt: Date;
   readonly finishedAt: Date;
   readonly record: EndedJobRecord;
 }
@@ -90,7 +91,7 @@ export class Job implements ClaimHolder {
 
   /** Its record as it is at its start. */
   get job(): JobRecord {
-    this.#record ??= startRecord(this.#first, this.schedule, this.#source);
+    this.#record ??= this.#startRecord();
     return this.#record;
   }
 
@@ -126,8 +127,10 @@ export class Job implements ClaimHolder {
     this.#enter("ended");
     const { cause, reason = "" } = this.#stopReason ?? {};
     const result = cause === "unrenewed" ? interruptedResult(returned, reason) : returned;
-    const record = endRecord(this.job, result, finishedAt, finishedMs - this.startedMs);
-    return { result, finishedAt, record };
+    const record = this.#record === undefined ? this.#startRecord() : { ...this.#record };
+    const elapsedMs = finishedMs - this.startedMs;
+    const { startedAt } = this;
+    return { result, startedAt, finishedAt, record: ended(record, result, finishedAt, elapsedMs) };
   }
 
   /** The store has ended its claim. */
@@ -149,6 +152,30 @@ export class Job implements ClaimHolder {
     const mayContinue = this.isRunning ? !this.#isSuperseded : this.#phase === "ended" && isSameSlot;
     if (mayContinue) this.#claim = claim;
     return mayContinue;
+  }
+
+  #startRecord(): JobRecord {
+    const { agent, schedule, state, jobId, slot, claimedAt } = this.#first;
+    const { type, prompt } = this.schedule;
+    return {
+      id: jobId,
+      agent,
+      schedule,
+      trigger: this.#source === "manual" ? "manual" : type,
+      slot: isoText(slot),
+      source: this.#source,
+      attempt: (state.failure_count ?? 0) + 1,
+      prompt: prompt ?? null,
+      work_item: null,
+      started_at: isoText(claimedAt),
+      status: "running",
+      finished_at: null,
+      duration_ms: null,
+      error: null,
+      summary: null,
+      exit_code: null,
+      response_body: null,
+    };
   }
 
   #enter(phase: JobPhase): void {
@@ -203,11 +230,19 @@ const COMPLETED: JobResult = { status: "completed" };
 /** The result that an executor or a host returned; returning nothing is success. */
 export function resultOf(returned: RunResult | void): JobResult {
   if (returned === undefined) return COMPLETED;
+  if (isJobResult(returned)) return returned;
   const { success, status, error, summary, exitCode, responseBody, workItem, durationMs } = returned;
   const said = { summary, exitCode, responseBody, workItem, durationMs };
   if (success) return { ...said, status: "completed" };
   const isKnown = status === "timeout" || status === "cancelled";
   return { ...said, status: isKnown ? status : "failed", error: error ?? "the job failed" };
+}
+
+/** Whether nothing is to be completed in a result, as in every result of Rota's own runner. */
+function isJobResult(returned: RunResult): returned is RunResult & JobResult {
+  const { success, status, error } = returned;
+  if (success) return status === "completed" && error === undefined;
+  return (status === "failed" || status === "timeout" || status === "cancelled") && error !== undefined;
 }
 
 /** A job that throws has failed, unless it was told to stop. */
@@ -221,57 +256,19 @@ function interruptedResult(result: JobResult, reason: string): JobResult {
   return { ...result, status: "interrupted", error: `interrupted: ${reason}` };
 }
 
-function startRecord(
-  { agent, schedule: name, state, jobId, slot, claimedAt }: Claim,
-  { type, prompt }: AgentSchedule,
-  source: JobRecord["source"],
-): JobRecord {
-  return {
-    id: jobId,
-    agent,
-    schedule: name,
-    trigger: source === "manual" ? "manual" : type,
-    slot: isoText(slot),
-    source,
-    attempt: (state.failure_count ?? 0) + 1,
-    prompt: prompt ?? null,
-    work_item: null,
-    started_at: isoText(claimedAt),
-    status: "running",
-    finished_at: null,
-    duration_ms: null,
-    error: null,
-    summary: null,
-    exit_code: null,
-    response_body: null,
-  };
-}
-
-function endRecord(
-  job: JobRecord,
+/** Fills in the record of a job that has ended. A copy would take as long as the rest of a job that ends at once. */
+function ended(
+  record: { -readonly [Key in keyof JobRecord]: JobRecord[Key] },
   { status, error, summary, exitCode, responseBody, workItem, durationMs }: JobResult,
   finishedAt: Date,
   elapsedMs: number,
 ): EndedJobRecord {
-  // Key by key: a spread takes several times as long, and a burst has thousands of them.
-  return {
-    id: job.id,
-    agent: job.agent,
-    schedule: job.schedule,
-    trigger: job.trigger,
-    slot: job.slot,
-    source: job.source,
-    attempt: job.attempt,
-    prompt: job.prompt,
-    work_item: workItem ?? job.work_item,
-    started_at: job.started_at,
-    status,
-    finished_at: isoText(finishedAt),
-    // Measured closer to the job where its runner did: jobs that start together delay each other.
-    duration_ms: Math.round(durationMs ?? elapsedMs),
-    error: error ?? null,
-    summary: summary ?? null,
-    exit_code: exitCode ?? null,
-    response_body: responseBody ?? null,
-  };
+  record.work_item = workItem ?? record.work_item;
+  record.error = error ?? null;
+  record.summary = summary ?? null;
+  record.exit_code = exitCode ?? null;
+  record.response_body = responseBody ?? null;
+  // Measured closer to the job where its runner did: jobs that start together delay each other.
+  record.duration_ms = Math.round(durationMs ?? elapsedMs);
+  return Object.assign(record, { status, finished_at: isoText(finishedAt) });
 }

@@ -61,10 +61,13 @@ function afterInterruption(input: PlanningInput, error: string | undefined): Con
   return { patch, plan: { nextRunAt: now, source: "catch-up" } };
 }
 
+const NO_PLAN = { next_run_at: null, next_run_source: null } as const;
+
 /** A slot that is used up or dropped, with the changes that come with it: it is not planned again for the same reason. */
 export function dropSlot(input: PlanningInput, changes: ScheduleStatePatch): Conclusion {
-  const left = input.isPlannedHere === false ? unusedPlan(input.state) : undefined;
-  return planAfter(input, withPlan(changes, left));
+  const { state, isPlannedHere } = input;
+  if (isPlannedHere === false) return planAfter(input, withPlan(changes, unusedPlan(state)));
+  return planned(input, changes, Object.assign({}, state, changes, NO_PLAN));
 }
 
 /** A slot that is dropped because its agent was busy: the next one counts from it, or it would be due again at once. */
@@ -75,18 +78,30 @@ export function dropBusySlot(input: PlanningInput, slot: Date): Conclusion {
 
 /** The changes, and the plan that follows from the state with them. Does not throw: the end of a job must be written. */
 export function planAfter(input: PlanningInput, changes: ScheduleStatePatch): Conclusion {
-  const { now, schedule, state, random } = input;
+  const after = Object.assign({}, input.state, changes);
+  return input.isPlannedHere === false
+    ? { patch: changes, plan: planIn(after) }
+    : planned(input, changes, after);
+}
+
+/** `after` is the state with the changes. */
+function planned(
+  input: PlanningInput,
+  changes: ScheduleStatePatch,
+  after: Partial<ScheduleState>,
+): Conclusion {
+  const { now, schedule, random } = input;
   try {
-    const after: Partial<ScheduleState> = Object.assign({}, state, changes);
-    if (input.isPlannedHere === false) return { patch: changes, plan: planIn(after) };
     const isPlanned = schedule !== undefined && after.status !== "disabled";
     const plan = isPlanned ? planNextRun({ now, schedule, state: after, random }) : undefined;
     return { patch: withPlan(changes, plan), plan };
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
     // A hint may come from a hand edit; one that cannot be read must not keep its schedule from running.
-    if (state.hint != null && changes.hint !== null)
-      return { problem: `its hint was dropped: ${problem}`, ...planAfter(input, { ...changes, hint: null }) };
+    if (after.hint != null) {
+      const rest = planned(input, { ...changes, hint: null }, { ...after, hint: null });
+      return { problem: `its hint was dropped: ${problem}`, ...rest };
+    }
     return { patch: withPlan(changes, undefined), plan: undefined, problem };
   }
 }

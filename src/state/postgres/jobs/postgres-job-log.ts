@@ -156,7 +156,7 @@ export class PostgresJobLog implements JobLog {
 
   /** The row of a record. Throws a StateError with code INVALID_STATE for a record that can never be written. */
   rowOf(job: EndedJobRecord): JobRow {
-    const isOpened = this.#opened.has(job.id);
+    const isOpened = this.#opened.size > 0 && this.#opened.has(job.id);
     if (isPlainRecord(job)) return { id: job.id, start: job, end: job, isOpened };
     return { id: job.id, start: this.#startOf(job), end: newEnd(job, new Date(job.finished_at)), isOpened };
   }

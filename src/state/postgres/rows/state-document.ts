@@ -66,59 +66,41 @@ const NEVER_STARTED = '"s":null';
 
 /** The text of a state, without its claim, which has columns, and without the default status `idle`. */
 export function documentText(state: ScheduleFields): string {
-  const pieces: string[] = [];
-  writeDocument(state, pieces);
-  return pieces.join("");
-}
-
-/** As `documentText`, into a list: concatenating thousands of texts would create much garbage. */
-export function writeDocument(state: ScheduleFields, pieces: string[]): void {
-  const before = pieces.push("{");
+  const fields: string[] = [];
   for (const name of Object.keys(state)) {
     const value = state[name];
     const key = SHORT_KEYS.get(name);
     if (value === undefined || (value === null && key !== undefined) || name === "claim") continue;
     if (name === "status" && (value === "idle" || (value === "running" && state.claim != null))) continue;
     if (name === "last_started_at" && value === state.last_run_at) continue;
-    if (pieces.length > before) pieces.push(",");
     const written = key?.write(value);
     if (key === undefined || written === undefined)
-      pieces.push(JSON.stringify(name), ":", JSON.stringify(value));
-    else pieces.push(key.prefix, written);
+      fields.push(`${JSON.stringify(name)}:${JSON.stringify(value)}`);
+    else fields.push(key.prefix + written);
   }
-  if (state.last_started_at == null && state.last_run_at != null)
-    pieces.push(pieces.length > before ? "," : "", NEVER_STARTED);
-  pieces.push("}");
+  if (state.last_started_at == null && state.last_run_at != null) fields.push(NEVER_STARTED);
+  return `{${fields.join(",")}}`;
 }
 
-/** The texts of many states as lines; a single line when all are the same, as for most jobs that end together. */
+/** The texts of many states as lines; a single line when all are the same. */
 export class SharedDocuments {
-  #first: ScheduleFields | undefined;
-  /** How many states the only line stands for. */
-  #sharedCount = 0;
-  readonly #pieces: string[] = [];
+  #last: ScheduleFields | undefined;
+  #text = "";
+  #areSame = true;
+  readonly #lines: string[] = [];
 
+  /** Jobs that end together leave the same state, so that most texts are that of the state before. */
   add(state: ScheduleFields): void {
-    if (this.#first === undefined) {
-      this.#first = state;
-      this.#sharedCount = 1;
-      writeDocument(state, this.#pieces);
-    } else if (this.#sharedCount > 0 && areSame(this.#first, state)) this.#sharedCount++;
-    else {
-      this.#tellApart();
-      this.#pieces.push("\n");
-      writeDocument(state, this.#pieces);
+    if (this.#last === undefined || !areSame(this.#last, state)) {
+      this.#areSame = this.#last === undefined;
+      this.#last = state;
+      this.#text = documentText(state);
     }
+    this.#lines.push(this.#text);
   }
 
   get lines(): string {
-    return this.#pieces.join("");
-  }
-
-  #tellApart(): void {
-    const line = this.#sharedCount > 1 ? this.lines : "";
-    for (let told = 1; told < this.#sharedCount; told++) this.#pieces.push("\n", line);
-    this.#sharedCount = 0;
+    return this.#areSame ? this.#text : this.#lines.join("\n");
   }
 }
 
@@ -126,7 +108,8 @@ export class SharedDocuments {
 function areSame(one: ScheduleFields, other: ScheduleFields): boolean {
   let count = 0;
   for (const key in one) {
-    if (one[key] !== other[key] || !Object.hasOwn(other, key)) return false;
+    const value = one[key];
+    if (value !== other[key] || (value === undefined && !Object.hasOwn(other, key))) return false;
     count++;
   }
   for (const _ in other) count--;

@@ -25,9 +25,13 @@ export type News = "none" | "wake" | readonly (keyof ScheduleState)[];
 /** A row to write. */
 interface ChangedRow {
   readonly row: StateRow;
-  readonly state: ScheduleFields;
-  /** Whether the claim goes on. A change never makes a claim. */
-  readonly keepsClaim: boolean;
+  state: ScheduleFields;
+}
+
+/** Whether the claim goes on. A change never makes a claim. */
+function keepsClaim({ row, state }: ChangedRow): boolean {
+  const { claim } = row.state;
+  return claim != null && state.claim?.token === claim.token;
 }
 
 interface StateWrite {
@@ -49,7 +53,7 @@ class RowDraft implements StateDraft {
   readonly #rows: RowsByKey;
   /** Empty rows of schedules that have none. */
   #missing: ScheduleMap<StateRow> | undefined;
-  readonly #changed = new Map<StateRow, ScheduleFields>();
+  readonly #changed = new Map<StateRow, ChangedRow>();
 
   constructor(keys: readonly ScheduleKey[], rows: RowsByKey) {
     this.#keys = keys;
@@ -69,7 +73,10 @@ class RowDraft implements StateDraft {
     const row = this.#rowOf(key);
     const before = this.#stateOf(row);
     const state = applyPatch(before, patch);
-    if (state !== before) this.#changed.set(row, state);
+    if (state === before) return state;
+    const changed = this.#changed.get(row);
+    if (changed === undefined) this.#changed.set(row, { row, state });
+    else changed.state = state;
     return state;
   }
 
@@ -78,14 +85,11 @@ class RowDraft implements StateDraft {
   }
 
   changed(): ChangedRow[] {
-    return Array.from(this.#changed, ([row, state]) => {
-      const { claim } = row.state;
-      return { row, state, keepsClaim: claim != null && state.claim?.token === claim.token };
-    });
+    return [...this.#changed.values()];
   }
 
   #stateOf(row: StateRow): ScheduleFields {
-    return this.#changed.get(row) ?? row.state;
+    return this.#changed.get(row)?.state ?? row.state;
   }
 
   #rowOf(key: ScheduleKey): StateRow {
@@ -143,15 +147,15 @@ export function decideWrite(
   for (const { operation } of tasks) operation.apply(draft);
   const changed = draft.changed();
   const count = changed.length;
-  const missing = changed.flatMap(({ row }) => (row.id === undefined ? row : []));
+  const missing = changed.filter(({ row }) => row.id === undefined).map(({ row }) => row);
   if (missing.length > 0 || count === 0) return { missing, count, write: undefined };
   const receipt = randomToken();
   const records = tasks.flatMap(({ operation }) => operation.records ?? []);
   const ended = tasks.flatMap(({ operation }) => operation.ended ?? []);
   const statement = writeStatement(database, { changed, news: newsOf(tasks), records, receipt, node });
-  const kept: StateRow[] = [];
-  for (const { row, state, keepsClaim } of changed)
-    if (keepsClaim) kept.push({ ...row, state, version: row.version + 1 });
+  const kept = changed
+    .filter(keepsClaim)
+    .map(({ row, state }) => ({ ...row, state, version: row.version + 1 }));
   return { missing, count, write: { statement, receipt, kept, ended } };
 }
 
@@ -209,16 +213,18 @@ function writeParameters(changed: readonly ChangedRow[]): string[] {
   const keptClaims = new SharedColumn();
   const keptSlots = new SharedColumn();
   const unclaimed: Plain[] = [];
-  for (const { row, state, keepsClaim } of changed) {
+  for (const change of changed) {
+    const { row, state } = change;
+    const isKept = keepsClaim(change);
     const due = dueColumn(state);
     const slot = slotColumn(state);
     ids.push(row.id);
     versions.push(row.version);
     dues.add(due);
     slots.add(slot === due ? null : slot);
-    sources.add((keepsClaim ? state.claim?.source : sourceColumn(state)) ?? null);
+    sources.add((isKept ? state.claim?.source : sourceColumn(state)) ?? null);
     disabled.add(state.status === "disabled");
-    keptClaims.add(keepsClaim);
+    keptClaims.add(isKept);
     keptSlots.add(slotColumn(row.state) === slot);
     documents.add(state);
     if (row.state.claim == null) unclaimed.push(row.id);

@@ -87,21 +87,18 @@ export class JobFinisher {
     const operation = new FinishOperation(ends, (record) => this.#jobs.rowOf(record));
     await this.#writer.commit({ keys: ends.map(({ claim }) => claim), operation, news: "none" });
     const { results, refusedIds } = operation;
+    // A finish with a record may be repeated until the record is written.
+    const isRepeatable = ({ record }: JobFinish, index: number): boolean =>
+      record !== undefined && results[index]?.claim === "ended";
+    this.#writer.noteEnded(ends.filter(isRepeatable).map(({ claim }) => claim.token));
     const late = new Map<number, JobRow>();
-    const withRecord: string[] = [];
-    for (const [index, { claim, record }] of ends.entries()) {
+    ends.forEach(({ claim, record }, index) => {
       const result = results[index];
-      if (result?.claim === "ended" && record !== undefined) withRecord.push(claim.token);
       if (result === RECORDED && refusedIds?.has(record?.id) === true)
         results[index] = { claim: "ended", record: "failed", error: idTakenError(record?.id ?? "", 1) };
-    }
-    // A finish with a record may be repeated until the record is written.
-    this.#writer.noteEnded(withRecord);
-    for (const [index, { claim, record }] of ends.entries()) {
-      const result = results[index];
       // The write was carried out and its reply lost, or the claim ended before this write.
       const isLate = result === NOT_HELD || (result === RECORDED && refusedIds === undefined);
-      if (!isLate) continue;
+      if (!isLate) return;
       const isEnded = result === RECORDED || this.#writer.wasEnded(claim.token);
       results[index] = isEnded ? ENDED : NOT_HELD;
       try {
@@ -110,7 +107,7 @@ export class JobFinisher {
       } catch (error) {
         results[index] = { claim: isEnded ? "ended" : "superseded", record: "failed", error };
       }
-    }
+    });
     if (late.size > 0) await this.#recordLate(late, results);
     this.#jobs.noteClosed(ids.filter((_, index) => results[index]?.record === "written"));
     return results;
