@@ -136,6 +136,18 @@ describe("a request for a schedule that is manual-only on one node, when the aut
     expect(only((await byHand.claimDue(10)).claims)).toMatchObject({ ...X, source: "catch-up" });
   });
 
+  it("waits for a lease after that node's last sign of life, although its claim ended before", async () => {
+    const { byHand, automatic, clock } = await dueOnTwo();
+    await automatic.claimDue(10);
+    await clock.advance(LEASE_MS / 2);
+    await automatic.claimDue(0);
+    await clock.advance(LEASE_MS / 2);
+    expect(await byHand.claimDue(10)).toEqual(NOTHING);
+    expect(await byHand.read(X)).toMatchObject({ status: "idle", next_run_source: "catch-up" });
+    await clock.advance(LEASE_MS / 2);
+    expect(names((await byHand.claimDue(10)).claims)).toEqual(["a/x"]);
+  });
+
   it("is claimed when it waited for the capacity of its agent", async () => {
     const { node, clock } = scene();
     const [byHand, automatic] = [await node(), await node()];
