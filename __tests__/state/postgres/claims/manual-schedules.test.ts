@@ -1,9 +1,12 @@
 /** Schedules that a node starts by hand only, beside nodes that run them at their times. */
 import { describe, expect, it } from "vitest";
 import type { OutsideChange, PlanSource, StateStore } from "../../../../src/index.js";
+import type { PostgresStoreOptions } from "../../../../src/state/postgres/index.js";
 import { until } from "../../child.js";
 import { completeClaim, key, LEASE_MS, names, only, releaseClaim, scene, START } from "../scene.js";
+import { sharedPool } from "../schema.js";
 
+const LATER = "2026-03-01T00:05:00.000Z";
 const X = key("a/x");
 
 async function defineAs(store: StateStore, isAutomatic: boolean): Promise<void> {
@@ -11,9 +14,11 @@ async function defineAs(store: StateStore, isAutomatic: boolean): Promise<void> 
 }
 
 /** Of two nodes the first has it by hand, the second runs it at its time, which has come. */
-async function dueOnTwo(): Promise<ReturnType<typeof scene> & { byHand: StateStore; automatic: StateStore }> {
+async function dueOnTwo(
+  automaticOptions: Partial<PostgresStoreOptions> = {},
+): Promise<ReturnType<typeof scene> & { byHand: StateStore; automatic: StateStore }> {
   const stage = scene();
-  const [byHand, automatic] = [await stage.node(), await stage.node()];
+  const [byHand, automatic] = [await stage.node(), await stage.node(automaticOptions)];
   await defineAs(byHand, false);
   await defineAs(automatic, true);
   await automatic.update(X, { next_run_at: START, next_run_source: "baseline-interval" });
@@ -79,7 +84,7 @@ describe("a schedule that is manual-only on all nodes of a PostgreSQL store", ()
     const { node } = scene();
     const store = await node();
     await defineAs(store, false);
-    await store.update(X, { next_run_at: "2026-03-01T00:05:00.000Z", next_run_source: source });
+    await store.update(X, { next_run_at: LATER, next_run_source: source });
     expect((await store.claimDue(10)).nextDueAt !== undefined).toBe(claimed.length > 0);
     await store.update(X, { next_run_at: START, next_run_source: source });
     const { claims } = await store.claimDue(10);
@@ -100,6 +105,85 @@ describe("a request for a schedule that is manual-only on some nodes", () => {
     const { byHand, automatic } = await dueOnTwo();
     await byHand.update(X, { next_run_source: "catch-up" });
     await automatic.close();
+    expect(names((await byHand.claimDue(10)).claims)).toEqual(["a/x"]);
+  });
+});
+
+describe("a request for a schedule that is manual-only on one node, when the automatic node died", () => {
+  const NOTHING = { claims: [], skipped: [], nextDueAt: undefined };
+
+  it.each([LEASE_MS, 2 * LEASE_MS])("waits for a whole lease of that node: %i ms", async (leaseMs) => {
+    const { byHand, clock } = await dueOnTwo({ leaseMs });
+    await byHand.update(X, { next_run_source: "catch-up" });
+    await clock.advance(leaseMs - 1);
+    expect(await byHand.claimDue(10)).toEqual(NOTHING);
+    await clock.advance(1);
+    expect(only((await byHand.claimDue(10)).claims)).toMatchObject({ ...X, source: "catch-up" });
+  });
+
+  it("has its due time as the next of the manual-only node after that lease", async () => {
+    const { byHand, clock } = await dueOnTwo();
+    await byHand.update(X, { next_run_at: LATER, next_run_source: "manual" });
+    expect((await byHand.claimDue(10)).nextDueAt).toBeUndefined();
+    await clock.advance(LEASE_MS);
+    expect((await byHand.claimDue(10)).nextDueAt).toEqual(new Date(LATER));
+  });
+
+  it("is claimed in the call that ends the dead node's claim", async () => {
+    const { byHand, automatic, clock } = await dueOnTwo();
+    expect(names((await automatic.claimDue(10)).claims)).toEqual(["a/x"]);
+    await clock.advance(LEASE_MS);
+    expect(only((await byHand.claimDue(10)).claims)).toMatchObject({ ...X, source: "catch-up" });
+  });
+
+  it("waits for a lease after that node's last sign of life, although its claim ended before", async () => {
+    const { byHand, automatic, clock } = await dueOnTwo();
+    await automatic.claimDue(10);
+    await clock.advance(LEASE_MS / 2);
+    await automatic.claimDue(0);
+    await clock.advance(LEASE_MS / 2);
+    expect(await byHand.claimDue(10)).toEqual(NOTHING);
+    expect(await byHand.read(X)).toMatchObject({ status: "idle", next_run_source: "catch-up" });
+    await clock.advance(LEASE_MS / 2);
+    expect(names((await byHand.claimDue(10)).claims)).toEqual(["a/x"]);
+  });
+
+  it("is claimed when it waited for the capacity of its agent", async () => {
+    const { node, clock } = scene();
+    const [byHand, automatic] = [await node(), await node()];
+    const Y = key("a/y");
+    await byHand.define({ schedules: [{ ...X, isAutomatic: false }, Y] });
+    await automatic.define({ schedules: [X, Y] });
+    await automatic.update(X, { next_run_at: START, next_run_source: "catch-up" });
+    const running = await byHand.claim(Y);
+    if (typeof running === "string") throw new Error(running);
+    expect(names((await automatic.claimDue(10)).skipped)).toEqual(["a/x"]);
+    await completeClaim(byHand, running, {});
+    expect(await byHand.claimDue(10)).toEqual(NOTHING);
+    await clock.advance(LEASE_MS);
+    expect(names((await byHand.claimDue(10)).claims)).toEqual(["a/x"]);
+  });
+
+  it("is left to that node again after its next sign of life", async () => {
+    const { byHand, automatic, clock } = await dueOnTwo();
+    await byHand.update(X, { next_run_at: LATER, next_run_source: "catch-up" });
+    await clock.advance(LEASE_MS);
+    expect((await byHand.claimDue(10)).nextDueAt).toEqual(new Date(LATER));
+    expect((await automatic.claimDue(10)).nextDueAt).toEqual(new Date(LATER));
+    expect(await byHand.claimDue(10)).toEqual(NOTHING);
+    await byHand.update(X, { next_run_at: START, next_run_source: "catch-up" });
+    expect(await byHand.claimDue(10)).toEqual(NOTHING);
+    expect(names((await automatic.claimDue(10)).claims)).toEqual(["a/x"]);
+  });
+
+  it("waits by the clock of the database where no clock is given", async () => {
+    const { node, schema } = scene();
+    const [byHand, automatic] = [await node({ clock: undefined }), await node({ clock: undefined })];
+    await defineAs(byHand, false);
+    await defineAs(automatic, true);
+    await byHand.update(X, { next_run_at: START, next_run_source: "catch-up" });
+    expect(await byHand.claimDue(10)).toEqual(NOTHING);
+    await sharedPool().query(`update "${schema}".nodes set seen_at = clock_timestamp() - lease`);
     expect(names((await byHand.claimDue(10)).claims)).toEqual(["a/x"]);
   });
 });

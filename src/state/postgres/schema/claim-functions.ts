@@ -28,10 +28,13 @@ const addedDocuments = (list: string): string =>
 
 /** Whether the node runs the schedule of `q` at its times. */
 export const IS_MINE = "case when q.id < v_size then get_bit(v_mine, q.id) = 1 else false end";
-/** Whether the node may claim `q` when it is due. A manual-only schedule: if it was requested and no node runs it at its times. */
-const isClaimable = (schema: string): string => `
+/**
+ * Whether the node may claim `q` when it is due. It may claim a manual-only schedule if that was requested and no live node
+ * runs it at its times.
+ */
+const isClaimable = (schema: string, leaseNow: string): string => `
   case when ${IS_MINE} then true when q.id >= v_manual_size then false when get_bit(v_manual, q.id) = 0 then false
-    else ${schema}.is_left_to_manual(q.id) end`;
+    else ${schema}.is_left_to_manual(q.id, ${leaseNow}) end`;
 export const RIGHTS_VARIABLES = `
   v_mine bytea;
   v_size bigint;
@@ -119,7 +122,7 @@ begin
     -- Rows that another transaction claims or changes are skipped. The first round locks no more than it can claim.
     select array_agg(f.tid), coalesce(bool_or(f.agent_id is not null), false) into v_tids, v_is_limited from (
       select q.ctid as tid, q.agent_id from ${schema}.queue q
-      where not q.is_waiting and q.due_at <= v_now and ${isClaimable(schema)}
+      where not q.is_waiting and q.due_at <= v_now and ${isClaimable(schema, "v_lease_now")}
       order by q.due_at, q.id limit case when i = 1 then v_left else greatest(v_left, 100) end for update of q skip locked) as f;
     if exists (select from ${schema}.queue q where q.is_waiting) then
       select v_tids || array_agg(w.tid), v_is_limited or count(*) > 0 into v_tids, v_is_limited from (
@@ -127,7 +130,7 @@ begin
           select a.id, ${freeOf(schema)} as free from waiting join ${schema}.agents a on a.id = waiting.agent_id
         ) as agent, lateral (
           select q.ctid as tid from ${schema}.queue q
-          where q.agent_id = agent.id and q.is_waiting and q.due_at <= v_now and ${isClaimable(schema)}
+          where q.agent_id = agent.id and q.is_waiting and q.due_at <= v_now and ${isClaimable(schema, "v_lease_now")}
           order by q.due_at, q.id limit least(agent.free, v_left) for update of q skip locked
         ) as w where agent.free > 0;
     end if;
@@ -183,7 +186,7 @@ begin
   end if;
   at_ms := ${msOf("v_now")};
   -- Below the limit every slot that is due now was claimed, waits for capacity, or is claimed by another node right now.
-  next_ms := ${msOf(`${schema}.next_due(in_node, v_now)`)};
+  next_ms := ${msOf(`${schema}.next_due(in_node, v_now, v_lease_now)`)};
   latest_change := coalesce((select max(c.id) from ${schema}.changes c), 0);
 end $$;
 
@@ -232,29 +235,34 @@ begin
   return null;
 end $$;
 
--- Whether a schedule is due on request and no node runs it at its times. A function with a low cost, because it is rarely
--- called: otherwise the planner would think its callers expensive.
-create function ${schema}.is_left_to_manual(in_id bigint) returns boolean language plpgsql stable cost 1 ${ONE_PLAN} as $$
+-- Whether a schedule is due on request and no live node runs it at its times. A node without a sign of life for a whole
+-- lease counts as dead, as its claims do. A function with a low cost, because it is rarely called: otherwise the planner
+-- would think its callers expensive.
+create function ${schema}.is_left_to_manual(
+  in_id bigint, in_lease_now timestamptz
+) returns boolean language plpgsql stable cost 1 ${ONE_PLAN} as $$
 begin
   return (select s.source is not null from ${schema}.states s where s.id = in_id) and not exists (
-    select from ${schema}.nodes n
-    where case when in_id < 8 * length(n.schedules)::bigint then get_bit(n.schedules, in_id) = 1 else false end);
+    select from ${schema}.nodes n where n.seen_at > in_lease_now - n.lease
+      and case when in_id < 8 * length(n.schedules)::bigint then get_bit(n.schedules, in_id) = 1 else false end);
 end $$;
 
 -- When the node can claim a slot next, of the slots that come due after in_after; null for never.
-create function ${schema}.next_due(in_node bigint, in_after timestamptz) returns timestamptz language plpgsql stable ${ONE_PLAN} as $$
+create function ${schema}.next_due(
+  in_node bigint, in_after timestamptz, in_lease_now timestamptz
+) returns timestamptz language plpgsql stable ${ONE_PLAN} as $$
 declare ${RIGHTS_VARIABLES}
   v_due timestamptz;
 begin
   ${readRights(schema, "in_node")}
   select least(
     (select q.due_at from ${schema}.queue q
-      where not q.is_waiting and q.due_at > coalesce(in_after, '-infinity') and ${isClaimable(schema)}
+      where not q.is_waiting and q.due_at > coalesce(in_after, '-infinity') and ${isClaimable(schema, "in_lease_now")}
       order by q.due_at, q.id limit 1),
     (${waitingAgents(schema)}
       select min(q.due_at) from waiting join ${schema}.agents a on a.id = waiting.agent_id
         join ${schema}.queue q on q.agent_id = a.id and q.is_waiting
-      where ${freeOf(schema)} > 0 and q.due_at > coalesce(in_after, '-infinity') and ${isClaimable(schema)})) into v_due;
+      where ${freeOf(schema)} > 0 and q.due_at > coalesce(in_after, '-infinity') and ${isClaimable(schema, "in_lease_now")})) into v_due;
   return v_due;
 end $$;
 `;
