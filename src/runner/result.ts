@@ -19,10 +19,12 @@ export interface JobResult {
   readonly workItem?: unknown;
   /** How long the job ran, where the runner measured it. */
   readonly durationMs?: number | undefined;
+  /** Why nothing was run. */
+  readonly skipReason?: "no_work" | undefined;
 }
 
 /** How a job ended, as the runner and a JobExecutor return it. Every RunnerResult is a JobResult. */
-export interface RunnerResult extends Omit<JobResult, "workItem"> {
+export interface RunnerResult extends Omit<JobResult, "workItem" | "skipReason"> {
   readonly success: boolean;
   readonly jobId: string;
   readonly status: Exclude<JobEndStatus, "interrupted">;

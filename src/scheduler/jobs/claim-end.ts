@@ -65,7 +65,7 @@ export class SlotJobEnd implements ClaimEnd {
       this.#planner.input(this.holder.claim, state),
       this.#ending,
     );
-    this.#told = { plan, problem };
+    this.#told = this.#planner.isTold(problem) ? { plan, problem } : undefined;
     return patch;
   }
 

@@ -5,7 +5,7 @@ import { WorkSourceManager } from "../../work-sources/manager.js";
 import type { WorkItem } from "../../work-sources/work-source.js";
 import type { ExecutorResult, RunResult } from "../agent.js";
 import type { ExecuteJob } from "./job-starter.js";
-import { type Job, triggerInfo } from "./job.js";
+import { type Job, resultOf, triggerInfo } from "./job.js";
 import { runOnWork, type WorkParts, type WorkRun } from "./work-item-run.js";
 import type { SchedulerContext } from "../context.js";
 import type { SchedulerOptions } from "../options.js";
@@ -21,16 +21,24 @@ export function jobExecution(options: SchedulerOptions, context: SchedulerContex
   if (onTrigger !== undefined)
     return async (job) => {
       await onTrigger(triggerInfo(job));
+      return resultOf(undefined);
     };
   const parts = { sources: workSourceManager ?? new WorkSourceManager({ clock, logger }), clock, logger };
-  const execute =
-    options.jobExecutor === undefined ? byRuntime(options, context) : by(options.jobExecutor, context);
-  return (job) => runSlot(job, parts, execute);
+  if (options.jobExecutor !== undefined) {
+    const execute = by(options.jobExecutor, context);
+    return async (job) => resultOf(await runSlot(job, parts, execute));
+  }
+  const runner = runnerOf(options, context);
+  const run: RunJob<Job> = (job, prompt, workItem) => runner.run(job, prompt, workItem);
+  return (job) =>
+    job.schedule.work_source === undefined
+      ? runner.run(job, buildSchedulePrompt(job.schedule))
+      : Promise.resolve(runSlot(job, parts, run)).then(resultOf);
 }
 
-function byRuntime({ sdkQuery, runtimes }: SchedulerOptions, context: SchedulerContext): RunJob<Job> {
+function runnerOf({ sdkQuery, runtimes }: SchedulerOptions, context: SchedulerContext): JobRunner {
   const { clock, log: logger, store } = context;
-  const runner = new JobRunner({
+  return new JobRunner({
     clock,
     logger,
     sdkQuery,
@@ -39,7 +47,6 @@ function byRuntime({ sdkQuery, runtimes }: SchedulerOptions, context: SchedulerC
     cancelGraceMs: Infinity,
     openOutput: (jobId) => store.jobs.openOutput(jobId),
   });
-  return (job, prompt, workItem) => runner.run(job, prompt, workItem);
 }
 
 function by(executor: JobExecution, { store }: SchedulerContext): RunJob<Job> {

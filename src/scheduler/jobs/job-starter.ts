@@ -6,17 +6,16 @@ import { nextTurn } from "../../clock.js";
 import type { JobResult } from "../../runner/result.js";
 import { ScheduleMap } from "../../state/schedule-map.js";
 import type { Claim, ScheduleKey } from "../../state/store.js";
-import type { RunResult } from "../agent.js";
 import type { HeldClaims } from "../claims/held-claims.js";
 import { nameOf, reportTrouble, type SchedulerContext } from "../context.js";
 import { judgeClaim } from "../planning/due-slot.js";
 import type { Planner } from "../planning/planner.js";
 import { type ClaimEnd, DroppedSlot, ReleasedSlot, SlotJobEnd } from "./claim-end.js";
-import { failureOf, Job, resultOf } from "./job.js";
+import { failureOf, Job } from "./job.js";
 import { JobCompleter } from "./job-completer.js";
 
-/** Runs a job to its end. Throwing is failing. */
-export type ExecuteJob = (job: Job) => Promise<RunResult | void> | RunResult | void;
+/** Runs a job to its end. A rejection is a failure. */
+export type ExecuteJob = (job: Job) => Promise<JobResult>;
 
 export interface JobStarterOptions {
   readonly execute: ExecuteJob;
@@ -100,7 +99,7 @@ export class JobStarter {
         this.#size++;
         this.#startCount++;
         started.push(job);
-        void this.#run(job);
+        this.#run(job);
       } else {
         const missed = verdict.action === "miss" ? { ...verdict, slot: claim.slot } : undefined;
         this.#endUnused(new DroppedSlot(claim, missed, this.#planner), askedMs);
@@ -141,17 +140,16 @@ export class JobStarter {
     }
   }
 
-  async #run(job: Job): Promise<void> {
-    let result: JobResult;
-    try {
-      const returned = await this.#execute(job);
-      if (returned?.skipReason !== undefined)
-        this.#planner.skip(job.claim, returned.skipReason, job.claim.slot);
-      result = resultOf(returned);
-    } catch (error) {
-      result = failureOf(error, job.isStopped);
-    }
+  #run(job: Job): void {
+    this.#execute(job).then(
+      (result) => this.#end(job, result),
+      (error: unknown) => this.#end(job, failureOf(error, job.isStopped)),
+    );
+  }
+
+  #end(job: Job, result: JobResult): void {
     const { clock } = this.#context;
+    if (result.skipReason !== undefined) this.#planner.skip(job.claim, result.skipReason, job.claim.slot);
     const ending = job.end(result, clock.now(), clock.monotonic());
     this.completer.add(new SlotJobEnd(job, ending, this.#planner, this.#context, this.#forget));
   }

@@ -231,8 +231,9 @@ const COMPLETED: JobResult = { status: "completed" };
 export function resultOf(returned: RunResult | void): JobResult {
   if (returned === undefined) return COMPLETED;
   if (isJobResult(returned)) return returned;
-  const { success, status, error, summary, exitCode, responseBody, workItem, durationMs } = returned;
-  const said = { summary, exitCode, responseBody, workItem, durationMs };
+  const { success, status, error, summary, exitCode, responseBody, workItem, durationMs, skipReason } =
+    returned;
+  const said = { summary, exitCode, responseBody, workItem, durationMs, skipReason };
   if (success) return { ...said, status: "completed" };
   const isKnown = status === "timeout" || status === "cancelled";
   return { ...said, status: isKnown ? status : "failed", error: error ?? "the job failed" };

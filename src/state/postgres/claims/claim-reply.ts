@@ -83,7 +83,7 @@ function foundIn(reply: Fields, atMs: number, { node, schedules, deferred }: Rep
     const seenAt = seenMs === undefined || seenMs > atMs ? claimedAt : new Date(seenMs);
     found.dues.push(dueMs);
     found.claimed.push(row);
-    found.claims.push(newClaim(row, stored, { slot, claimedAt, seenAt }));
+    found.claims.push(newClaim(row, stored, slot, claimedAt, seenAt));
   }
   return found;
 }
@@ -123,13 +123,15 @@ export function claimOf(row: StateRow): Claim | undefined {
   const claimedMs = isoTimeMs(claim?.claimed_at);
   if (claim == null || slotMs === undefined || claimedMs === undefined) return undefined;
   const claimedAt = new Date(claimedMs);
-  return newClaim(row, claim, { slot: new Date(slotMs), claimedAt, seenAt: claimedAt });
+  return newClaim(row, claim, new Date(slotMs), claimedAt, claimedAt);
 }
 
 function newClaim(
   { agent, schedule, state }: StateRow,
   { token, job_id, source }: StoredClaim,
-  { slot, claimedAt, seenAt }: Pick<Claim, "slot" | "claimedAt" | "seenAt">,
+  slot: Date,
+  claimedAt: Date,
+  seenAt: Date,
 ): Claim {
   return {
     agent,

@@ -22,20 +22,20 @@ import { dueColumn, keyColumns, noRow, slotColumn, sourceColumn, type StateRow }
  */
 export type News = "none" | "wake" | readonly (keyof ScheduleState)[];
 
-/** A row to write. */
-interface ChangedRow {
+/** A row, and its state with the changes that were made to it. */
+interface DraftedRow {
   readonly row: StateRow;
   state: ScheduleFields;
 }
 
 /** Whether the claim goes on. A change never makes a claim. */
-function keepsClaim({ row, state }: ChangedRow): boolean {
+function keepsClaim({ row, state }: DraftedRow): boolean {
   const { claim } = row.state;
   return claim != null && state.claim?.token === claim.token;
 }
 
 interface StateWrite {
-  readonly changed: readonly ChangedRow[];
+  readonly changed: readonly DraftedRow[];
   /** The final records of jobs. */
   readonly records: readonly JobRow[];
   readonly news: News;
@@ -51,9 +51,12 @@ export type RowsByKey = Pick<ScheduleMap<StateRow>, "get">;
 class RowDraft implements StateDraft {
   readonly #keys: readonly ScheduleKey[];
   readonly #rows: RowsByKey;
+  readonly #drafted = new Map<StateRow, DraftedRow>();
   /** Empty rows of schedules that have none. */
   #missing: ScheduleMap<StateRow> | undefined;
-  readonly #changed = new Map<StateRow, ChangedRow>();
+  /** The last one found, because an operation reads a state and then changes it. */
+  #lastKey: ScheduleKey | undefined;
+  #last: DraftedRow | undefined;
 
   constructor(keys: readonly ScheduleKey[], rows: RowsByKey) {
     this.#keys = keys;
@@ -62,34 +65,38 @@ class RowDraft implements StateDraft {
 
   /** The version of the row when it was read. */
   versionOf(key: ScheduleKey): number {
-    return this.#rowOf(key).version;
+    return this.#find(key).row.version;
   }
 
   read(key: ScheduleKey): Partial<ScheduleState> {
-    return this.#stateOf(this.#rowOf(key));
+    return this.#find(key).state;
   }
 
   patch(key: ScheduleKey, patch: ScheduleStatePatch): Partial<ScheduleState> {
-    const row = this.#rowOf(key);
-    const before = this.#stateOf(row);
-    const state = applyPatch(before, patch);
-    if (state === before) return state;
-    const changed = this.#changed.get(row);
-    if (changed === undefined) this.#changed.set(row, { row, state });
-    else changed.state = state;
-    return state;
+    const drafted = this.#find(key);
+    drafted.state = applyPatch(drafted.state, patch);
+    return drafted.state;
   }
 
   keys(): Iterable<ScheduleKey> {
     return this.#keys;
   }
 
-  changed(): ChangedRow[] {
-    return [...this.#changed.values()];
+  changed(): DraftedRow[] {
+    return [...this.#drafted.values()].filter(({ row, state }) => state !== row.state);
   }
 
-  #stateOf(row: StateRow): ScheduleFields {
-    return this.#changed.get(row)?.state ?? row.state;
+  #find(key: ScheduleKey): DraftedRow {
+    if (this.#last !== undefined && this.#lastKey === key) return this.#last;
+    const row = this.#rowOf(key);
+    let drafted = this.#drafted.get(row);
+    if (drafted === undefined) {
+      drafted = { row, state: row.state };
+      this.#drafted.set(row, drafted);
+    }
+    this.#lastKey = key;
+    this.#last = drafted;
+    return drafted;
   }
 
   #rowOf(key: ScheduleKey): StateRow {
@@ -153,9 +160,9 @@ export function decideWrite(
   const records = tasks.flatMap(({ operation }) => operation.records ?? []);
   const ended = tasks.flatMap(({ operation }) => operation.ended ?? []);
   const statement = writeStatement(database, { changed, news: newsOf(tasks), records, receipt, node });
-  const kept = changed
-    .filter(keepsClaim)
-    .map(({ row, state }) => ({ ...row, state, version: row.version + 1 }));
+  const kept: StateRow[] = [];
+  for (const { row, state } of changed.filter(keepsClaim))
+    kept.push({ ...row, state, version: row.version + 1 });
   return { missing, count, write: { statement, receipt, kept, ended } };
 }
 
@@ -165,7 +172,7 @@ function newsOf(tasks: readonly StateTask[]): News {
   return all.find((news) => typeof news !== "string") ?? all.find((news) => news === "wake") ?? "none";
 }
 
-const byId = (a: ChangedRow, b: ChangedRow): number => Number(a.row.id) - Number(b.row.id);
+const byId = (a: DraftedRow, b: DraftedRow): number => Number(a.row.id) - Number(b.row.id);
 
 /**
  * The reply has `is_written`, `false` when a row has changed since it was read, and `refused_ids`, the ids of records that
@@ -201,7 +208,7 @@ function writeStatement(
 }
 
 /** Builds the texts of all arrays in one pass: for a thousand jobs `pg` would take as long as the rest of the write. */
-function writeParameters(changed: readonly ChangedRow[]): string[] {
+function writeParameters(changed: readonly DraftedRow[]): string[] {
   const ids: Plain[] = [];
   const versions: Plain[] = [];
   const dues = new SharedColumn();
@@ -248,7 +255,7 @@ function listParameters(changes: readonly OutsideChange[]): unknown[] {
 }
 
 /** Which of the keys a change has changed. */
-function changeOf({ row, state }: ChangedRow, listed: readonly (keyof ScheduleState)[]): OutsideChange {
+function changeOf({ row, state }: DraftedRow, listed: readonly (keyof ScheduleState)[]): OutsideChange {
   const { agent, schedule } = row;
   const before: ScheduleFields = row.state;
   const keys = listed.filter((key) => !isDeepStrictEqual(before[key] ?? null, state[key] ?? null));
