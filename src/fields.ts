@@ -34,6 +34,7 @@ export function applyPatch(fields: Fields, patch: Fields): Fields {
  * Loops over keys without a list of them: for a thousand jobs that end together the lists would outweigh the fields.
  */
 function patchedFields(fields: Fields, patch: Fields): Fields {
+  if (setsAll(patch)) return mergedFields(mergedFields({}, fields), patch);
   const changed: Record<string, unknown> = {};
   for (const key in fields) {
     if (!Object.hasOwn(fields, key)) continue;
@@ -46,6 +47,12 @@ function patchedFields(fields: Fields, patch: Fields): Fields {
     if (Object.hasOwn(patch, key) && patch[key] != null && !Object.hasOwn(fields, key))
       define(changed, key, patch[key]);
   return changed;
+}
+
+/** Whether a patch gives every key that it names a value. */
+function setsAll(patch: Fields): boolean {
+  for (const key in patch) if (patch[key] == null) return false;
+  return true;
 }
 
 function define(fields: Record<string, unknown>, key: string, value: unknown): void {

@@ -49,6 +49,9 @@ export class ClaimQueue {
   #order = new DueOrder();
   /** By token. */
   readonly #held = new Map<string, HeldClaim>();
+  /** What all tokens of this queue begin with, so that no other queue makes the same ones. */
+  readonly #tokenPrefix = `claim-${randomToken()}-`;
+  #tokenCount = 0;
   /** No lease ends before this. */
   #firstLeaseEndMs = Infinity;
   /** One object for all slots that are due at the same time. */
@@ -155,7 +158,7 @@ export class ClaimQueue {
     if (refusal !== undefined) return refusal;
     const now = this.#clock.now();
     const leaseEndsMs = this.#clock.monotonic() + this.#leaseMs;
-    return this.#hold(entry, { slot: now, source: "manual", seenAt: now, claimedAt: now }, leaseEndsMs);
+    return this.#hold(entry, now, "manual", now, now, leaseEndsMs);
   }
 
   renew(claim: ClaimToken): boolean {
@@ -206,19 +209,23 @@ export class ClaimQueue {
     // Never later than now, also where the clock was set back meanwhile: that would be lateness.
     const seenAt = seenMs >= now.getTime() ? now : new Date(seenMs);
     const source = state.next_run_source ?? undefined;
-    return this.#hold(entry, { slot: this.#latestSlot, source, seenAt, claimedAt: now }, leaseEndsMs);
+    return this.#hold(entry, this.#latestSlot, source, seenAt, now, leaseEndsMs);
   }
 
+  /** Without an object for its parameters: a burst makes thousands of claims at once. */
   #hold(
     entry: QueueEntry,
-    { slot, source, seenAt, claimedAt }: Pick<TakenClaim, "slot" | "source" | "seenAt" | "claimedAt">,
+    slot: Date,
+    source: TakenClaim["source"],
+    seenAt: Date,
+    claimedAt: Date,
     leaseEndsMs: number,
   ): TakenClaim {
     const { agent, schedule } = entry;
     const claim: TakenClaim = {
       agent: agent.name,
       schedule,
-      token: randomToken(),
+      token: this.#tokenPrefix + String(++this.#tokenCount),
       jobId: this.#newJobId(claimedAt),
       slot,
       source,

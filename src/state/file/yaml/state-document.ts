@@ -196,7 +196,8 @@ function pushKnown(pieces: string[], fields: Fields, known: KnownLines): void {
     if (value === undefined) continue;
     count++;
     if (isCertain && typeof value === "string") pieces.push(start, value);
-    else if (inner === undefined || !isFields(value)) pushField(pieces, key, value, known.indent);
+    else if (!isFields(value)) pieces.push(start, renderInline(value));
+    else if (inner === undefined) pushField(pieces, key, value, known.indent);
     else {
       pieces.push(known.indent, key, ":");
       pushKnown(pieces, value, inner);
