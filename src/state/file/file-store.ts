@@ -232,12 +232,16 @@ export class FileStore extends SingleOwnerStore {
   async #write(batch: readonly StateOperation[]): Promise<void> {
     let touched: readonly ScheduleKey[] = [];
     await this.#file.change(async (document, isDamaged) => {
-      await this.#owner?.check();
+      // The disk looks while the text is made.
+      const checked = this.#owner?.check();
+      checked?.catch(() => {});
       const draft = new DocumentDraft(document);
       for (const operation of batch) operation.apply(draft);
       touched = draft.touched;
       // What was damaged is written again in any case, so that it is set aside.
-      return draft.finish(isDamaged);
+      const next = draft.finish(isDamaged);
+      await checked;
+      return next;
     });
     this.noteChanges(touched);
   }

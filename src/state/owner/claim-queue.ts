@@ -15,6 +15,8 @@ import { DueOrder, hasCapacity, isOlder, type QueueAgent, type QueueEntry } from
 /** A claim whose state is filled in when it is recorded. */
 export interface TakenClaim extends Claim {
   state: ScheduleState;
+  /** The state by which it was taken. */
+  readonly takenBy: Partial<ScheduleState>;
 }
 
 /** A claim that is held, until it ends or its lease does. */
@@ -232,6 +234,7 @@ export class ClaimQueue {
       seenAt,
       claimedAt,
       state: UNKNOWN_SCHEDULE,
+      takenBy: entry.state,
     };
     const held = { claim, agent, entry, leaseEndsMs, ending: undefined, mayHaveEnded: false };
     this.#order.remove(entry);

@@ -131,24 +131,24 @@ export class IndexedHeap<Member extends HeapMember> {
   /** Moves a member up, then down, until both neighbours are in order. */
   #settle(member: Member): void {
     const members = this.#members;
-    while (member.place > 0) {
-      const parent = members[(member.place - 1) >> 1];
+    let { place } = member;
+    while (place > 0) {
+      const up = (place - 1) >> 1;
+      const parent = members[up];
       if (parent === undefined || !this.#isBefore(member, parent)) break;
-      this.#swap(member, parent);
+      this.#put(parent, place);
+      place = up;
     }
     for (;;) {
-      const left = members[2 * member.place + 1];
-      const right = members[2 * member.place + 2];
+      const left = members[2 * place + 1];
+      const right = members[2 * place + 2];
       const child = left !== undefined && right !== undefined && this.#isBefore(right, left) ? right : left;
-      if (child === undefined || !this.#isBefore(child, member)) return;
-      this.#swap(member, child);
+      if (child === undefined || !this.#isBefore(child, member)) break;
+      const down = child.place;
+      this.#put(child, place);
+      place = down;
     }
-  }
-
-  #swap(a: Member, b: Member): void {
-    const place = a.place;
-    this.#put(a, b.place);
-    this.#put(b, place);
+    this.#put(member, place);
   }
 
   #put(member: Member, place: number): void {

@@ -255,8 +255,10 @@ export abstract class SingleOwnerStore implements StateStore {
       for (const claim of taken) this.#queue.end(claim);
       throw error;
     }
-    const kept = new Set(recorded);
-    for (const claim of taken) if (!kept.has(claim)) this.#queue.end(claim);
+    if (recorded.length < taken.length) {
+      const kept = new Set(recorded);
+      for (const claim of taken) if (!kept.has(claim)) this.#queue.end(claim);
+    }
     return recorded;
   }
 
@@ -289,9 +291,9 @@ function recordClaims(draft: StateDraft, taken: readonly TakenClaim[], now: Date
   return taken.filter((claim) => {
     const { token, jobId, slot, source, claimedAt } = claim;
     const state = draft.read(claim);
-    const nowMs = source === "manual" ? undefined : now.getTime();
-    const refusal = claimRefusal({ state, isRunning: false, isAtCapacity: false, nowMs });
-    if (refusal !== undefined) return false;
+    // Only a state that has changed since can speak against the claim.
+    if (state !== claim.takenBy && !isClaimable(state, source === "manual" ? undefined : now.getTime()))
+      return false;
     const stored = {
       token,
       job_id: jobId,
@@ -302,4 +304,8 @@ function recordClaims(draft: StateDraft, taken: readonly TakenClaim[], now: Date
     claim.state = wholeState(draft.patch(claim, { status: "running", claim: stored }));
     return true;
   });
+}
+
+function isClaimable(state: Partial<ScheduleState>, nowMs: number | undefined): boolean {
+  return claimRefusal({ state, isRunning: false, isAtCapacity: false, nowMs }) === undefined;
 }
