@@ -6,10 +6,6 @@ export const CERTAIN_TIME: string =
   "\\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)" +
   "T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d\\.\\d{3}Z";
 const LENGTH = "2026-03-01T09:00:00.000Z".length;
-/** Codes of characters. */
-const [ZERO, DASH, COLON, POINT, T, Z] = [48, 45, 58, 46, 84, 90] as const;
-/** From 1 March of the year 0 to 31 December 1969. */
-const DAYS_UNTIL_1970 = 719_469;
 const DAYS_OF_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /** Hash caches of the latest times: schedules share their due times, and jobs of one pass share `now`. */
@@ -28,9 +24,10 @@ interface KnownTime {
  */
 export function plainTimeMs(text: unknown): number | undefined {
   if (typeof text !== "string" || text.length !== LENGTH) return undefined;
-  // The digits that change most: seconds and milliseconds.
-  const digits = (text.charCodeAt(18) * 11 + text.charCodeAt(20)) * 11 + text.charCodeAt(21);
-  const place = (digits * 11 + text.charCodeAt(22)) & (PLACES - 1);
+  // Of day, hour, minute and second the last digit, and all of the milliseconds.
+  const minutes = (text.charCodeAt(9) * 11 + text.charCodeAt(12)) * 11 + text.charCodeAt(15);
+  const tenths = (minutes * 11 + text.charCodeAt(18)) * 11 + text.charCodeAt(20);
+  const place = ((tenths * 11 + text.charCodeAt(21)) * 11 + text.charCodeAt(22)) & (PLACES - 1);
   const known = read[place];
   if (known?.text === text) return known.ms;
   const ms = parsedMs(text);
@@ -39,42 +36,24 @@ export function plainTimeMs(text: unknown): number | undefined {
 }
 
 function parsedMs(text: string): number | undefined {
-  if (!hasMarks(text)) return undefined;
-  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
-  const month = twoDigits(text, 5);
-  const day = twoDigits(text, 8);
-  const hour = twoDigits(text, 11);
-  const minute = twoDigits(text, 14);
-  const second = twoDigits(text, 17);
-  const ms = twoDigits(text, 20) * 10 + digit(text, 22);
-  const isDay = year >= 0 && day >= 1 && day <= (DAYS_OF_MONTH[month - 1] ?? 0);
-  const isTime = hour >= 0 && hour <= 23 && minute >= 0 && minute <= 59 && second >= 0 && second <= 59;
-  if (!isDay || !isTime || ms < 0) return undefined;
-  return (daysSince1970(year, month, day) * 24 + hour) * 3_600_000 + (minute * 60 + second) * 1_000 + ms;
+  if (text[4] !== "-" || text[7] !== "-" || text[10] !== "T" || text[13] !== ":") return undefined;
+  if (text[16] !== ":" || text[19] !== "." || text[23] !== "Z") return undefined;
+  const year = digit(text, 0) * 1_000 + digit(text, 1) * 100 + digit(text, 2) * 10 + digit(text, 3);
+  const month = digit(text, 5) * 10 + digit(text, 6) - 1;
+  const day = digit(text, 8) * 10 + digit(text, 9);
+  const hour = digit(text, 11) * 10 + digit(text, 12);
+  const minute = digit(text, 14) * 10 + digit(text, 15);
+  const second = digit(text, 17) * 10 + digit(text, 18);
+  const ms = digit(text, 20) * 100 + digit(text, 21) * 10 + digit(text, 22);
+  // `Date.UTC` takes the years 0 to 99 for those of the last century.
+  const isDay = year >= 100 && day >= 1 && day <= (DAYS_OF_MONTH[month] ?? 0);
+  if (!isDay || !(hour <= 23 && minute <= 59 && second <= 59 && ms >= 0)) return undefined;
+  return Date.UTC(year, month, day, hour, minute, second, ms);
 }
 
-function hasMarks(text: string): boolean {
-  const isDate = text.charCodeAt(4) === DASH && text.charCodeAt(7) === DASH && text.charCodeAt(10) === T;
-  const isTime = text.charCodeAt(13) === COLON && text.charCodeAt(16) === COLON;
-  return isDate && isTime && text.charCodeAt(19) === POINT && text.charCodeAt(23) === Z;
-}
-
-function twoDigits(text: string, at: number): number {
-  return digit(text, at) * 10 + digit(text, at + 1);
-}
-
-/** A number so low that every sum with it is negative, for a character that is not a digit. */
 function digit(text: string, at: number): number {
-  const value = text.charCodeAt(at) - ZERO;
-  return value >= 0 && value <= 9 ? value : -1_000_000;
-}
-
-/** In the Gregorian calendar. Counts years from March, so that a leap day is the last day of its year. */
-function daysSince1970(year: number, month: number, day: number): number {
-  const years = month > 2 ? year : year - 1;
-  const leapDays = Math.floor(years / 4) - Math.floor(years / 100) + Math.floor(years / 400);
-  const daysBeforeMonth = Math.floor((153 * ((month + 9) % 12) + 2) / 5);
-  return years * 365 + leapDays + daysBeforeMonth + day - DAYS_UNTIL_1970;
+  const value = text.charCodeAt(at) - 48;
+  return value >= 0 && value <= 9 ? value : Number.NaN;
 }
 
 /** The same milliseconds as decimal text. */

@@ -65,7 +65,10 @@ export class SlotJobEnd implements ClaimEnd {
       this.#planner.input(this.holder.claim, state),
       this.#ending,
     );
-    this.#told = this.#planner.isTold(problem) ? { plan, problem } : undefined;
+    const { log, events } = this.#context;
+    // Without a listener nothing is kept until the end is written: a burst has thousands of plans.
+    if (problem !== undefined || log.debug !== undefined || events.isHeard("schedule:planned"))
+      this.#told = { plan, problem };
     return patch;
   }
 

@@ -184,12 +184,6 @@ export class Planner {
     };
   }
 
-  /** Whether `tell` has something to do. A plan that is kept until then, for each job of a burst, costs as much as the job. */
-  isTold(problem: string | undefined): boolean {
-    const { log, events } = this.#context;
-    return problem !== undefined || log.debug !== undefined || events.isHeard("schedule:planned");
-  }
-
   tell(key: ScheduleKey, { plan, problem }: Omit<Conclusion, "patch">): void {
     const { log, events } = this.#context;
     const { agent, schedule } = key;
