@@ -107,7 +107,7 @@ function printIdling(name, { registerMicros, registerMs, bytes, idleMsPerSecond 
 
 async function compareBursts() {
   for (const { seconds, target } of [
-    { seconds: 1, target: 1 / 8 },
+    { seconds: 1, target: 1 / 3 },
     { seconds: 10, target: 1 / 4 },
   ]) {
     console.log(`\n${number(SCALE.burst)} schedules due within ${seconds} s: how late their jobs start`);

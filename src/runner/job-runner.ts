@@ -84,8 +84,8 @@ export class JobRunner {
   }
 
   /**
-   * Calls the job's runtime before it returns. Resolves when the job has ended and its output is written. Not an async
-   * function: a job that ends at once, as thousands of a burst do, needs neither timer nor signal.
+   * Calls the job's runtime before it returns. Resolves when the job has ended and its output is written. A job that ends
+   * at once, as thousands of a burst do, needs no timer, no signal, and one promise.
    */
   run(request: JobRequest, prompt: string, workItem?: unknown): Promise<RunnerResult> {
     this.#runningCount++;

@@ -7,16 +7,14 @@ import { isoTimeMs } from "../../iso-time.js";
 import { randomToken } from "../../random.js";
 import { claimableMs, claimRefusal } from "../claim-rules.js";
 import { ScheduleMap } from "../schedule-map.js";
-import { type ScheduleState, UNKNOWN_SCHEDULE } from "../schedule-state.js";
+import type { ScheduleState } from "../schedule-state.js";
 import type { Claim, ClaimRefusal, ClaimToken, Definitions, ScheduleKey, SkippedSlot } from "../store.js";
 import { NO_FIELDS } from "../validate-state.js";
 import { DueOrder, hasCapacity, isOlder, type QueueAgent, type QueueEntry } from "./due-order.js";
 
-/** A claim whose state is filled in when it is recorded. */
-export interface TakenClaim extends Claim {
-  state: ScheduleState;
-  /** The state by which it was taken. */
-  readonly takenBy: Partial<ScheduleState>;
+/** A claim that is still to be recorded, with the state by which it was taken. */
+export interface TakenClaim extends Omit<Claim, "state"> {
+  readonly state: Partial<ScheduleState>;
 }
 
 /** A claim that is held, until it ends or its lease does. */
@@ -233,8 +231,7 @@ export class ClaimQueue {
       source,
       seenAt,
       claimedAt,
-      state: UNKNOWN_SCHEDULE,
-      takenBy: entry.state,
+      state: entry.state,
     };
     const held = { claim, agent, entry, leaseEndsMs, ending: undefined, mayHaveEnded: false };
     this.#order.remove(entry);

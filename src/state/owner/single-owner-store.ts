@@ -244,7 +244,7 @@ export abstract class SingleOwnerStore implements StateStore {
   /** Makes claims durable, and returns the claims that the state still allows. */
   async #record(taken: readonly TakenClaim[]): Promise<readonly Claim[]> {
     if (taken.length === 0) return [];
-    let recorded: readonly TakenClaim[] = [];
+    let recorded: readonly Claim[] = [];
     try {
       await this.commit({
         apply: (draft) => {
@@ -256,7 +256,7 @@ export abstract class SingleOwnerStore implements StateStore {
       throw error;
     }
     if (recorded.length < taken.length) {
-      const kept = new Set(recorded);
+      const kept = new Set<ClaimToken>(recorded);
       for (const claim of taken) if (!kept.has(claim)) this.#queue.end(claim);
     }
     return recorded;
@@ -287,13 +287,14 @@ export abstract class SingleOwnerStore implements StateStore {
 }
 
 /** The claims that the state still allows, recorded in the draft. */
-function recordClaims(draft: StateDraft, taken: readonly TakenClaim[], now: Date): readonly TakenClaim[] {
-  return taken.filter((claim) => {
+function recordClaims(draft: StateDraft, taken: readonly TakenClaim[], now: Date): readonly Claim[] {
+  const recorded: Claim[] = [];
+  for (const claim of taken) {
     const { token, jobId, slot, source, claimedAt } = claim;
     const state = draft.read(claim);
     // Only a state that has changed since can speak against the claim.
-    if (state !== claim.takenBy && !isClaimable(state, source === "manual" ? undefined : now.getTime()))
-      return false;
+    const isSame = state === claim.state;
+    if (!isSame && !isClaimable(state, source === "manual" ? undefined : now.getTime())) continue;
     const stored = {
       token,
       job_id: jobId,
@@ -301,9 +302,10 @@ function recordClaims(draft: StateDraft, taken: readonly TakenClaim[], now: Date
       source: source ?? null,
       claimed_at: isoText(claimedAt),
     };
-    claim.state = wholeState(draft.patch(claim, { status: "running", claim: stored }));
-    return true;
-  });
+    const after = wholeState(draft.patch(claim, { status: "running", claim: stored }));
+    recorded.push(Object.assign(claim, { state: after }));
+  }
+  return recorded;
 }
 
 function isClaimable(state: Partial<ScheduleState>, nowMs: number | undefined): boolean {
