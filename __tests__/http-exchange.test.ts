@@ -1,5 +1,8 @@
-/** The parts of an HTTP exchange that need no server; the http runtime and the GitHub source test the rest on one. */
-import { describe, expect, it } from "vitest";
+/** The parts of an HTTP exchange that the http runtime and the GitHub source do not test. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../src/clock.js";
 import { exchange, failureReason, type HttpRequest, readText } from "../src/http-exchange.js";
 
@@ -36,15 +39,20 @@ describe("an HTTP exchange", () => {
   });
 
   it("rejects with the signal's reason when the signal fires while a response is received", async () => {
+    // Not a "data:" URL: Node 24 throws in its own code when the fetch of one is aborted.
+    const server = createServer((_, response) => response.end("first")).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    onTestFinished(() => void server.close());
     const stop = new AbortController();
     const reason = new Error("stopped");
     const receive = async (): Promise<{ result: string }> => {
       stop.abort(reason);
       throw new Error("terminated");
     };
-    await expect(exchange(request, { clock: systemClock, signal: stop.signal, receive })).rejects.toBe(
-      reason,
-    );
+    const local = { ...request, url: new URL(`http://127.0.0.1:${port}/`) };
+    const exchanging = exchange(local, { clock: systemClock, signal: stop.signal, receive });
+    await expect(exchanging).rejects.toBe(reason);
   });
 });
 
