@@ -85,7 +85,7 @@ export class JobRunner {
 
   /**
    * Calls the job's runtime before it returns. Resolves when the job has ended and its output is written. A job that ends
-   * at once, as thousands of a burst do, needs no timer, no signal, and one promise.
+   * at once, as thousands in a burst do, costs one promise, and neither a timer nor a signal.
    */
   run(request: JobRequest, prompt: string, workItem?: unknown): Promise<RunnerResult> {
     this.#runningCount++;

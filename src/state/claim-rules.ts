@@ -41,6 +41,9 @@ export function claimableMs(state: Partial<ScheduleState>): number | undefined {
   return Math.max(dueMs, isoTimeMs(state.paused_until) ?? -Infinity);
 }
 
+/** What removes the plan of a schedule: it is not due again until it is planned anew. */
+export const NO_PLAN = { next_run_at: null, next_run_source: null } as const;
+
 /** What ends a claim: the slot is used up, and the schedule idle again unless it was disabled meanwhile. */
 export function completion(state: Partial<ScheduleState>, patch: ScheduleStatePatch): ScheduleStatePatch {
   const end: ScheduleStatePatch = {

@@ -1,11 +1,10 @@
 /** The state of a schedule after a job of it has ended, or its slot was dropped: the outcome, then the plan. Pure. */
 import { isoText, isoTimeMs } from "../../iso-time.js";
 import type { Random } from "../../random.js";
-import { interruption } from "../../state/claim-rules.js";
+import { interruption, NO_PLAN, recordOutcome } from "../../state/claim-rules.js";
 import type { JobEndStatus } from "../../state/job-log/job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import { type Plan, planNextRun } from "./governor.js";
-import { recordOutcome } from "../../state/claim-rules.js";
 import type { Schedule } from "../timing/schedule.js";
 
 /** A pause without an end. */
@@ -60,8 +59,6 @@ function afterInterruption(input: PlanningInput, error: string | undefined): Con
   if (input.schedule === undefined || patch.next_run_at == null) return dropSlot(input, patch);
   return { patch, plan: { nextRunAt: now, source: "catch-up" } };
 }
-
-const NO_PLAN = { next_run_at: null, next_run_source: null } as const;
 
 /** A slot that is used up or dropped, with the changes that come with it: it is not planned again for the same reason. */
 export function dropSlot(input: PlanningInput, changes: ScheduleStatePatch): Conclusion {

@@ -232,7 +232,7 @@ export class FileStore extends SingleOwnerStore {
   async #write(batch: readonly StateOperation[]): Promise<void> {
     let touched: readonly ScheduleKey[] = [];
     await this.#file.change(async (document, isDamaged) => {
-      // The disk looks while the text is made.
+      // Reading the lock from the disk and making the new text take place at the same time.
       const checked = this.#owner?.check();
       checked?.catch(() => {});
       const draft = new DocumentDraft(document);

@@ -2,7 +2,7 @@
  * Ends claims and closes the records of their jobs, states and records side by side: a job log that hangs keeps no
  * schedule from its next run. A call may be repeated; what an earlier call has written is found and left as it is.
  */
-import { completion, givenBack, isSameEnd, lastJobOf } from "../claim-rules.js";
+import { completion, givenBack, isSameEnd, lastJobOf, NO_PLAN } from "../claim-rules.js";
 import { StateError } from "../errors.js";
 import type { EndedJobRecord } from "../job-log/job-log.js";
 import { supersededRecord } from "../job-log/superseded-record.js";
@@ -11,7 +11,6 @@ import type { ScheduleState } from "../schedule-state.js";
 import type { FinishResult, JobFinish, ScheduleChange, ScheduleKey } from "../store.js";
 import { checkedPatch, wholeState } from "../validate-state.js";
 import type { ClaimQueue, HeldClaim } from "./claim-queue.js";
-import { NO_PLAN } from "./operations.js";
 import type { OwnedJobLog, RecordFailure, RecordFailures } from "./owned-job-log.js";
 
 export interface FinishingStore {

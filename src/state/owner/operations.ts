@@ -1,6 +1,6 @@
 /** What a store with one owner commits beside claims and their ends: plans removed, claims given back or found after a crash. */
 import { mergedFields } from "../../fields.js";
-import { givenBack, interruption, recordedEnd, seenState } from "../claim-rules.js";
+import { givenBack, interruption, NO_PLAN, recordedEnd, seenState } from "../claim-rules.js";
 import type { EndedJobRecord } from "../job-log/job-log.js";
 import type { StateDraft, StateOperation } from "../operations.js";
 import type { ScheduleState, ScheduleStatePatch } from "../schedule-state.js";
@@ -32,9 +32,6 @@ export class SeenDraft implements StateDraft {
     return this.#draft.keys();
   }
 }
-
-/** What a schedule that is not defined loses. */
-export const NO_PLAN = { next_run_at: null, next_run_source: null } as const;
 
 /** Removes the plans of schedules that are no longer defined. A running schedule loses its plan when its job ends. */
 export class UnplanOperation implements StateOperation {
