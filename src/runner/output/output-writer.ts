@@ -7,6 +7,7 @@ import { type Clock, wakeAfter, withTimeout } from "../../clock.js";
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import type { JobOutput } from "../../state/job-log/job-log.js";
+import { freeChunk } from "./free-chunk.js";
 import { SecretFilter } from "./secrets.js";
 
 export interface OutputOptions {
@@ -160,8 +161,10 @@ export class OutputWriter {
     // It opened too late: do not leave it open.
     if (this.#isAbandoned) return output.close();
     this.#output = output;
-    this.#piece ??= this.#takePiece();
-    await output.write(this.#piece);
+    const piece = this.#piece ?? this.#takePiece();
+    this.#piece = piece;
+    await output.write(piece);
+    freeChunk(piece);
     this.#piece = undefined;
     this.#waitingBytes -= this.#pieceBytes;
     this.#pieceBytes = 0;
@@ -172,12 +175,14 @@ export class OutputWriter {
     let count = 0;
     let bytes = 0;
     while (bytes < PIECE_BYTES && count < this.#waiting.length) bytes += this.#waiting[count++]?.length ?? 0;
-    const chunks = this.#waiting.splice(0, count);
-    const [taken = Buffer.concat(chunks)] = chunks.length === 1 ? chunks : [];
+    const taken = joined(this.#waiting.splice(0, count));
     if (taken.length > PIECE_BYTES) this.#waiting.unshift(taken.subarray(PIECE_BYTES));
     const piece = taken.subarray(0, PIECE_BYTES);
     this.#pieceBytes = piece.length;
-    return this.#filter === undefined ? piece : Buffer.from(this.#filter.add(piece), "latin1");
+    if (this.#filter === undefined) return piece;
+    const clean = Buffer.from(this.#filter.add(piece), "latin1");
+    freeChunk(piece);
+    return clean;
   }
 
   /** Adds a line to the output that says how much of it is missing. */
@@ -223,4 +228,13 @@ export class OutputWriter {
     if (!this.#isLogged) this.#options.logger.warn(`Could not keep the output of ${this.#jobId}: ${reason}`);
     this.#isLogged = true;
   }
+}
+
+/** One chunk with the bytes of all, which are freed. */
+function joined(chunks: readonly Buffer[]): Buffer {
+  const [first] = chunks;
+  if (first !== undefined && chunks.length === 1) return first;
+  const all = Buffer.concat(chunks);
+  chunks.forEach(freeChunk);
+  return all;
 }

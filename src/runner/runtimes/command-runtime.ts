@@ -8,6 +8,7 @@ import { wakeAfter, withTimeout } from "../../clock.js";
 import { messageOf, quote } from "../../errors.js";
 import { environmentOf, namedOnly, passed } from "./command-environment.js";
 import { invalidRuntime, refuseUnknownKeys, textAt, textsAt, valuesAt } from "../configuration.js";
+import { freeChunk } from "../output/free-chunk.js";
 import { LastLine } from "../output/last-line.js";
 import { type GroupExit, ProcessGroup } from "./process-group.js";
 import type { Runtime, RuntimeConfiguration, RuntimeContext, RuntimeJob, RuntimeResult } from "../runtime.js";
@@ -145,7 +146,11 @@ function feed({ process: { stdin } }: ProcessGroup, prompt: string): { readonly 
 async function readAll(stream: Readable | null, keep: (bytes: Buffer) => Promise<void>): Promise<void> {
   if (stream === null) return;
   try {
-    for await (const bytes of stream) if (Buffer.isBuffer(bytes)) await keep(bytes);
+    for await (const bytes of stream) {
+      if (!Buffer.isBuffer(bytes)) continue;
+      await keep(bytes);
+      freeChunk(bytes);
+    }
   } catch {
     // `release` destroyed the stream before its end.
   }

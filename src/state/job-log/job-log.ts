@@ -102,7 +102,10 @@ export interface JobFilter {
 
 /** Where a running job's output goes. Of an output beyond the log's limit, the head and the tail are kept. */
 export interface JobOutput {
-  /** Writes are kept in the order of their calls. One that rejected may be made again, and is kept once then. */
+  /**
+   * Writes are kept in the order of their calls. One that rejected may be made again, and is kept once then. The caller
+   * frees the chunk when the write has resolved, so a log copies what it keeps longer.
+   */
   write(chunk: string | Uint8Array): Promise<void>;
   close(): Promise<void>;
 }

@@ -111,10 +111,12 @@ class ChunkReader {
   }
 
   #readStrictly({ bytes, offset }: Chunk): AgentFields<ScheduleFields> | undefined {
-    const end = offset + bytes.length;
-    const agent = this.#ascii === undefined ? undefined : readAgentStrictly(this.#ascii, offset, end);
-    if (agent !== undefined || !isUtf8(bytes)) return agent;
-    return readAgentStrictly(bytes.toString("utf8").replaceAll("\r\n", "\n"));
+    if (this.#ascii !== undefined) {
+      const agent = readAgentStrictly(this.#ascii, offset, offset + bytes.length);
+      // A second try reads the same text, unless the lines end differently.
+      if (agent !== undefined || !bytes.includes("\r\n")) return agent;
+    }
+    return isUtf8(bytes) ? readAgentStrictly(bytes.toString("utf8").replaceAll("\r\n", "\n")) : undefined;
   }
 }
 
