@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { judgeOwner } from "../../../src/cli/doctor/state-content.js";
 import { formatBytes, judgeRoom } from "../../../src/cli/doctor/state-directory.js";
-import { judgeNode } from "../../../src/cli/doctor/environment.js";
+import { checkProcesses, judgeNode } from "../../../src/cli/doctor/environment.js";
 import { thisProcess } from "../../../src/state/file/lock/process-identity.js";
 import { until } from "../../state/child.js";
 import { forge } from "../../state/file/lock/lock-fixtures.js";
@@ -159,6 +159,13 @@ describe("rota doctor's verdict", () => {
     ["24.0.1", "ok"],
   ])("on Node %s is %s", (version, verdict) => {
     expect(judgeNode(version).verdict).toBe(verdict);
+  });
+
+  it.each([
+    [true, "ok"],
+    [false, "warning"],
+  ])("says how well processes are known where /proc exists: %s", (hasProc, verdict) => {
+    expect(checkProcesses(hasProc)).toMatchObject({ about: "processes", verdict });
   });
 
   it.each([

@@ -2,7 +2,7 @@
 import { ConfigError } from "../../scheduler/definition/errors.js";
 import type { Call, Command } from "../command.js";
 import { counted } from "../format/counted.js";
-import { checkClock, checkZones, judgeNode } from "../doctor/environment.js";
+import { checkClock, checkProcesses, checkZones, judgeNode } from "../doctor/environment.js";
 import { failure, fine, type Finding, warning } from "../doctor/finding.js";
 import { CliError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
@@ -36,6 +36,7 @@ async function doctor(call: Call): Promise<ExitCode> {
     judgeNode(process.versions.node),
     checkZones(),
     await checkClock(context.clock),
+    checkProcesses(),
   ];
   const location = await locationOf(call, findings);
   if (location !== undefined) findings.push(...(await location.check(context.clock)));

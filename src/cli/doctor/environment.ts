@@ -1,4 +1,5 @@
-/** Checks the version of Node, its time zones, and the system clock. */
+/** Checks the version of Node, its time zones, the system clock, and what the system tells of processes. */
+import { existsSync } from "node:fs";
 import type { Clock } from "../../clock.js";
 import { timeZone } from "../../scheduler/timing/time-zone.js";
 import { failure, fine, type Finding, warning } from "./finding.js";
@@ -45,4 +46,14 @@ export async function checkClock(clock: Clock): Promise<Finding> {
   if (Math.abs(driftMs) > MOST_DRIFT_MS)
     return warning(about, `jumped by ${driftMs} ms within ${MEASURED_MS} ms: check what adjusts it`);
   return fine(about, clock.now().toISOString());
+}
+
+/** On a system without /proc, such as macOS, a process is known by its pid alone. */
+export function checkProcesses(hasProc: boolean = existsSync("/proc/self/stat")): Finding {
+  const about = "processes";
+  if (hasProc) return fine(about, "known by their pid and the time they started");
+  return warning(
+    about,
+    "this system has no /proc, so a process is known by its pid alone: a lock of a scheduler that died is taken over only when it has been silent for a whole lease, if a different process has its pid by then",
+  );
 }
