@@ -1,7 +1,10 @@
 /** Whatever a job does, it ends, and its record says how. */
 import { describe, expect, it } from "vitest";
+import type { ExecuteOptions } from "../../src/runner/job-executor.js";
 import type { RuntimeJob } from "../../src/runner/runtime.js";
 import { expectOver, Scene } from "./scene.js";
+
+const SLOT = "2026-03-01T03:00:00.000Z";
 
 const boom = (): never => {
   throw new Error("boom");
@@ -38,6 +41,28 @@ describe("a job that succeeds", () => {
       attempt: 3,
       record: { status: "running" },
     });
+  });
+
+  it.each<[string, Partial<ExecuteOptions>, Date | null, string | null]>([
+    [
+      "a Date, and a key that names schedule and slot",
+      { schedule: "hourly", slot: new Date(SLOT) },
+      new Date(SLOT),
+      `worker/hourly@${SLOT}`,
+    ],
+    [
+      "a Date also where the caller gave text",
+      { schedule: "hourly", slot: "2026-03-01T04:00:00+01:00" },
+      new Date(SLOT),
+      `worker/hourly@${SLOT}`,
+    ],
+    ["no key without a schedule", { slot: SLOT }, new Date(SLOT), null],
+    ["null where it has none", { schedule: "hourly" }, null, null],
+  ])("receives its slot: %s", async (_, options, slot, key) => {
+    const seen: unknown[] = [];
+    const run = (job: RuntimeJob): void => void seen.push(job.slot, job.key);
+    await new Scene().run({ run }, options);
+    expect(seen).toEqual([slot, key]);
   });
 
   it("has an open record when it starts", async () => {

@@ -14,6 +14,8 @@ export interface JobRequest {
   readonly attempt: number;
   /** The job's record, where it has one. */
   readonly job?: JobRecord | undefined;
+  /** @default made from the record's slot */
+  readonly key?: string | null | undefined;
   /** Cancels the job. */
   readonly signal?: AbortSignal | undefined;
   /** When the job started, on the monotonic clock. @default now */
@@ -49,6 +51,17 @@ export class JobContext implements RuntimeJob {
     this.workItem = workItem;
     this.#request = request;
     this.#options = options;
+  }
+
+  /** A new Date for each caller, who may change it. */
+  get slot(): Date | null {
+    const slot = this.#request.job?.slot;
+    return slot == null ? null : new Date(slot);
+  }
+
+  get key(): string | null {
+    const { key, job } = this.#request;
+    return key ?? (job === undefined ? null : jobKey(job));
   }
 
   get attempt(): number {
@@ -101,4 +114,13 @@ export class JobContext implements RuntimeJob {
     this.#output ??= new OutputWriter(this.jobId, this.#options.output, this.#options.runtime.secrets);
     return this.#output.write(chunk);
   }
+}
+
+/** The key of all jobs of one slot, however often it is tried; `null` for a job without a slot. */
+export function jobKey({
+  agent,
+  schedule,
+  slot,
+}: Pick<JobRecord, "agent" | "schedule" | "slot">): string | null {
+  return schedule === null || slot === null ? null : `${agent}/${schedule}@${slot}`;
 }

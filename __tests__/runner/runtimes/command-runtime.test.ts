@@ -8,6 +8,8 @@ import { node, run, scene } from "./command-scene.js";
 
 const echoInput = `process.stdin.pipe(process.stdout)`;
 
+const SLOT = "2026-03-01T03:00:00.000Z";
+
 describe("a command job", () => {
   it("has its last line as summary, its exit code, and its whole stdout as output", async () => {
     const { result, record, output } = await run(node(`console.log("one"); console.log("two\\n\\n")`));
@@ -58,6 +60,25 @@ describe("a command job", () => {
     expect(result.summary).toBe("=> $(id) $& $1; `id` <=");
   });
 
+  it("gets its slot and key in arguments with {slot} and {key}, and the prompt on stdin", async () => {
+    const command = node(
+      `process.stdin.on("data", (data) => console.log(process.argv.slice(1).join("|") + "|" + data))`,
+      "{slot}",
+      "--once={key}",
+      "{agent}",
+    );
+    const { result } = await scene().run(
+      { runtime: { type: "command", command } },
+      { schedule: "hourly", slot: SLOT },
+    );
+    expect(result.summary).toBe(`${SLOT}|--once=worker/hourly@${SLOT}|{agent}|Do it`);
+  });
+
+  it("gets a prompt with {slot} unchanged, and an empty text for a slot that it does not have", async () => {
+    const command = node(`console.log(process.argv.slice(1).join("|"))`, "{prompt}", "<{slot}{key}>");
+    expect((await run(command, {}, "at {slot}")).result.summary).toBe("at {slot}|<>");
+  });
+
   it("gets nothing on stdin with input: none", async () => {
     const script = `process.stdin.on("data", () => console.log("input")).on("end", () => console.log("end"))`;
     expect((await run(node(script), { input: "none" })).output).toBe("end\n");
@@ -81,9 +102,9 @@ describe("a command job", () => {
 describe("the environment of a command job", () => {
   const dump = node(`console.log(JSON.stringify(process.env))`);
 
-  it("has the basic variables, those of env, and the job's id, agent, schedule and attempt", async () => {
+  it("has the basic variables, those of env, and the job's id, agent, schedule, slot, key and attempt", async () => {
     const runtime = { type: "command", command: dump, env: { MODE: "night", LEVEL: 3 } };
-    const { result, output } = await scene().run({ runtime }, { schedule: "hourly", attempt: 2 });
+    const { result, output } = await scene().run({ runtime }, { schedule: "hourly", slot: SLOT, attempt: 2 });
     expect(JSON.parse(output ?? "")).toMatchObject({
       PATH: process.env["PATH"],
       MODE: "night",
@@ -91,8 +112,21 @@ describe("the environment of a command job", () => {
       ROTA_JOB_ID: result.jobId,
       ROTA_AGENT: "worker",
       ROTA_SCHEDULE: "hourly",
+      ROTA_SLOT: SLOT,
+      ROTA_KEY: `worker/hourly@${SLOT}`,
       ROTA_ATTEMPT: "2",
     });
+  });
+
+  it("has no slot or key where the job has none, even if the process that started it has them", async () => {
+    process.env["ROTA_SLOT"] = SLOT;
+    process.env["ROTA_KEY"] = "outer/hourly";
+    const { output } = await run(dump, { pass_env: ["ROTA_SLOT", "ROTA_KEY"] });
+    delete process.env["ROTA_SLOT"];
+    delete process.env["ROTA_KEY"];
+    const seen: unknown = JSON.parse(output ?? "");
+    expect(seen).not.toHaveProperty("ROTA_SLOT");
+    expect(seen).not.toHaveProperty("ROTA_KEY");
   });
 
   it("has other variables of this process only if pass_env names them", async () => {

@@ -68,6 +68,19 @@ describe("runSchedule", () => {
     await store.close();
   });
 
+  it.each([
+    ["the due time that has come", "2026-02-28T23:55:00.000Z", "2026-02-28T23:55:00.000Z"],
+    ["now when the next time is to come", "2026-03-01T00:04:00.000Z", "2026-03-01T00:00:00.000Z"],
+    ["now when nothing is planned", undefined, "2026-03-01T00:00:00.000Z"],
+  ])("gives its job a slot: %s", async (_, next_run_at, slot) => {
+    const seen: unknown[] = [];
+    const run: Agent["run"] = (job) => void seen.push(job.slot, job.key);
+    const { store } = await ranOnce({ agent: { name: "reader", run }, scheduleState: { next_run_at } });
+    expect(seen).toEqual([new Date(slot), `reader/news@${slot}`]);
+    expect(await store.jobs.list()).toMatchObject([{ slot }]);
+    await store.close();
+  });
+
   it("backs off after a failure, and counts the next attempt", async () => {
     const stateDir = stateDirectory();
     const failing: Agent = {

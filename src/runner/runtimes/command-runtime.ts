@@ -12,6 +12,7 @@ import { freeChunk } from "../output/free-chunk.js";
 import { LastLine } from "../output/last-line.js";
 import { type GroupExit, ProcessGroup } from "./process-group.js";
 import type { Runtime, RuntimeConfiguration, RuntimeContext, RuntimeJob, RuntimeResult } from "../runtime.js";
+import { fillTemplate, slotValues } from "./template.js";
 import { secretsIn } from "../output/secrets.js";
 
 interface Command {
@@ -103,7 +104,8 @@ function startCommand(
 ): ProcessGroup {
   if (job.prompt.includes("\0") && args.some((argument) => argument.includes(PROMPT)))
     throw new Error("the prompt holds a NUL, which no argument can");
-  const filled = args.map((argument) => argument.replaceAll(PROMPT, () => job.prompt));
+  const values = { prompt: job.prompt, ...slotValues(job) };
+  const filled = args.map((argument) => fillTemplate(argument, values));
   return new ProcessGroup(program, filled, {
     cwd,
     env: environmentOf(job, env, passEnv, process.env),

@@ -1,5 +1,6 @@
 /** How a scheduler runs its jobs: in the host's own way, by the host's executor, or by each agent's own runtime. */
 import type { ExecuteOptions } from "../../runner/job-executor.js";
+import { jobKey } from "../../runner/job-context.js";
 import { JobRunner } from "../../runner/job-runner.js";
 import { WorkSourceManager } from "../../work-sources/manager.js";
 import type { WorkItem } from "../../work-sources/work-source.js";
@@ -51,14 +52,15 @@ function runnerOf({ sdkQuery, runtimes }: SchedulerOptions, context: SchedulerCo
 
 function by(executor: JobExecution, { store }: SchedulerContext): RunJob<Job> {
   return (running, prompt, workItem) => {
-    const { agent, scheduleName: schedule, job, signal, claim } = running;
+    const { agent, scheduleName: schedule, job, signal } = running;
     return executor.execute({
       agent,
       prompt,
       store,
       triggerType: job.trigger,
       schedule,
-      slot: claim.slot,
+      slot: job.slot === null ? undefined : new Date(job.slot),
+      key: jobKey(job),
       source: job.source,
       attempt: job.attempt,
       workItem,

@@ -4,6 +4,7 @@
  */
 import { type Clock, systemClock } from "../../clock.js";
 import { messageOf } from "../../errors.js";
+import { isoTimeMs } from "../../iso-time.js";
 import { guarded, type Logger, processLogger } from "../../logger.js";
 import { systemRandom } from "../../random.js";
 import { JobExecutor, type JobExecutorOptions } from "../../runner/job-executor.js";
@@ -61,7 +62,10 @@ export async function runSchedule(options: RunScheduleOptions): Promise<RunResul
     logger.info(`Running ${nameOf(key)}`);
     const known = options.scheduleState ?? (await store.read(key));
     await store.update(key, { status: "running", last_run_at: startedAt.toISOString() });
-    const result = await runJob(options, (known.failure_count ?? 0) + 1, { store, logger, clock });
+    const dueMs = isoTimeMs(known.next_run_at) ?? Infinity;
+    const slot = dueMs <= startedAt.getTime() ? new Date(dueMs) : startedAt;
+    const attempt = (known.failure_count ?? 0) + 1;
+    const result = await runJob(options, { slot, attempt }, { store, logger, clock });
     await store.update(key, (state) => stateAfter(result, { state, schedule, startedAt, now: clock.now() }));
     logger.info(`Completed ${nameOf(key)}: ${result.success ? "success" : "failed"}`);
     return { processedWorkItem: false, ...result };
@@ -72,7 +76,7 @@ export async function runSchedule(options: RunScheduleOptions): Promise<RunResul
 
 async function runJob(
   options: RunScheduleOptions,
-  attempt: number,
+  { slot, attempt }: { readonly slot: Date; readonly attempt: number },
   { store, logger, clock }: Surroundings,
 ): Promise<RunResult> {
   const { agent, scheduleName, schedule, sdkQuery, executorOptions } = options;
@@ -97,6 +101,7 @@ async function runJob(
             store,
             triggerType: schedule.type,
             schedule: scheduleName,
+            slot,
             attempt,
             workItem,
             workItemId: workItem?.id,
