@@ -252,9 +252,8 @@ function runWithin(running: PromiseLike<unknown>, limits: JobLimits): Promise<Li
     if (signal?.aborted === true) cancel();
     else signal?.addEventListener("abort", cancel);
     // Promise.resolve settles once, also for a thenable that calls back twice or throws.
-    Promise.resolve(running).then(
-      (returned) => settle(checkedResult(returned)),
-      (error: unknown) => settle(thrownResult(error)),
-    );
+    Promise.resolve(running)
+      .then((returned) => checkedResult(returned))
+      .then(settle, (error: unknown) => settle(thrownResult(error)));
   });
 }

@@ -1,5 +1,5 @@
 /** How a job ended, worked out from what its runtime returned or threw and from why the runner stopped it. Pure. */
-import { isFields } from "../fields.js";
+import { type Fields, isFields } from "../fields.js";
 import { messageOf, quote } from "../errors.js";
 import type { JobEndStatus } from "../state/job-log/job-log.js";
 import type { RuntimeResult } from "./runtime.js";
@@ -90,6 +90,7 @@ export function notRun(jobId: string, status: "failed" | "cancelled", error: str
   return { success: false, jobId, status, error, durationMs: 0 };
 }
 
+const END_STATUSES = ["completed", "failed", "timeout", "cancelled"] as const;
 const FAILURE: RuntimeResult = { success: false };
 const SUCCESS: RuntimeResult = { success: true };
 
@@ -106,22 +107,45 @@ export function thrownResult(error: unknown): RuntimeResult {
 }
 
 /** What a runtime returned, without what no record could keep. A host's own runtime may return anything. */
-export function checkedResult(returned: unknown): RuntimeResult {
+export function checkedResult(returned: unknown, who = "runtime"): RuntimeResult {
   if (returned === undefined) return SUCCESS;
   if (!isFields(returned) || typeof returned["success"] !== "boolean")
     return {
       success: false,
-      error: `The runtime returned ${quote(returned)}, expected { success: true or false }.`,
+      error: `The ${who} returned ${quote(returned)}, expected { success: true or false }.`,
     };
   const { success, summary, error, exitCode, responseBody, timedOut } = returned;
   return {
     success,
     summary: typeof summary === "string" ? summary : undefined,
-    error: error === undefined ? undefined : messageOf(error),
+    error: error == null || error === "" ? undefined : messageOf(error),
     exitCode: typeof exitCode === "number" && Number.isSafeInteger(exitCode) ? exitCode : undefined,
     responseBody: responseBody == null ? undefined : keepable(responseBody),
     timedOut: timedOut === true,
   };
+}
+
+/** What the executor of a host returned, without what no record could keep. */
+export function checkedExecution(returned: unknown): Pick<RunnerResult, "success"> & Partial<RunnerResult> {
+  try {
+    const { success, summary, error, exitCode, responseBody } = checkedResult(returned, "executor");
+    const { jobId, status, durationMs, output }: Fields = isFields(returned) ? returned : {};
+    const known = END_STATUSES.find((word) => word === status);
+    const isDuration = typeof durationMs === "number" && durationMs >= 0 && durationMs < Infinity;
+    return {
+      success,
+      error,
+      exitCode,
+      responseBody,
+      summary: summary === undefined ? undefined : cut(summary),
+      output: typeof output === "string" ? output : undefined,
+      ...(typeof jobId === "string" ? { jobId } : {}),
+      ...(known === undefined ? {} : { status: known }),
+      ...(isDuration ? { durationMs } : {}),
+    };
+  } catch (error) {
+    return thrownResult(error);
+  }
 }
 
 function keepable(body: unknown): unknown {

@@ -123,6 +123,20 @@ describe("runSchedule", () => {
     await store.close();
   });
 
+  it("returns the error of an executor as text, and plans the next run", async () => {
+    const jobExecutor = {
+      execute: () => ({ success: false, error: new Error("no answer"), summary: 7 as never }),
+    };
+    const { result, store } = await ranOnce({ jobExecutor });
+    expect(result).toMatchObject({ success: false, error: "no answer" });
+    expect(await store.read(KEY)).toMatchObject({
+      status: "idle",
+      last_error: "no answer",
+      failure_count: 1,
+    });
+    await store.close();
+  });
+
   it("returns the item that it worked on", async () => {
     const outcomes: string[] = [];
     const workSourceManager: WorkSources = {

@@ -4,6 +4,7 @@ import { jobKey } from "../../runner/job-context.js";
 import { JobRunner } from "../../runner/job-runner.js";
 import { WorkSourceManager } from "../../work-sources/manager.js";
 import type { WorkItem } from "../../work-sources/work-source.js";
+import { checkedExecution } from "../../runner/result.js";
 import type { ExecutorResult, RunResult } from "../agent.js";
 import type { ExecuteJob } from "./job-starter.js";
 import { type Job, resultOf, triggerInfo } from "./job.js";
@@ -51,9 +52,9 @@ function runnerOf({ sdkQuery, runtimes }: SchedulerOptions, context: SchedulerCo
 }
 
 function by(executor: JobExecution, { store }: SchedulerContext): RunJob<Job> {
-  return (running, prompt, workItem) => {
+  return async (running, prompt, workItem) => {
     const { agent, scheduleName: schedule, job, signal } = running;
-    return executor.execute({
+    const returned = await executor.execute({
       agent,
       prompt,
       store,
@@ -70,6 +71,7 @@ function by(executor: JobExecution, { store }: SchedulerContext): RunJob<Job> {
       signal,
       job,
     });
+    return checkedExecution(returned);
   };
 }
 
@@ -78,7 +80,7 @@ type RunJob<Run> = (
   run: Run,
   prompt: string,
   workItem: WorkItem | undefined,
-) => Promise<ExecutorResult | undefined> | ExecutorResult | undefined;
+) => Promise<RunResult | undefined> | RunResult | undefined;
 
 /** Runs a schedule's job with its prompt, on a work item where the schedule has a work source. */
 export function runSlot<Run extends WorkRun>(

@@ -8,6 +8,7 @@ import { isoTimeMs } from "../../iso-time.js";
 import { guarded, type Logger, processLogger } from "../../logger.js";
 import { systemRandom } from "../../random.js";
 import { JobExecutor, type JobExecutorOptions } from "../../runner/job-executor.js";
+import { checkedExecution } from "../../runner/result.js";
 import type { SdkQuery } from "../../runner/runtime.js";
 import { FileStore } from "../../state/file/file-store.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
@@ -94,8 +95,8 @@ async function runJob(
       (await runSlot(
         { agent, scheduleName, schedule, signal, stop },
         { sources, clock, logger },
-        (_, prompt, workItem) =>
-          jobExecutor.execute({
+        async (_, prompt, workItem) => {
+          const returned = await jobExecutor.execute({
             agent,
             prompt,
             store,
@@ -108,7 +109,9 @@ async function runJob(
             workItemTitle: workItem?.title,
             timeout: schedule.timeout,
             signal,
-          }),
+          });
+          return checkedExecution(returned);
+        },
       )) ?? { success: true }
     );
   } catch (error) {
