@@ -20,11 +20,12 @@ const LONGEST_MESSAGE = 4_000;
 
 /** The message of any thrown value, cut when it is long. Never throws. */
 export function messageOf(error: unknown): string {
-  const message = textOf(error);
+  const message = wholeMessageOf(error);
   return message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)}…` : message;
 }
 
-function textOf(error: unknown): string {
+/** The same without a limit. */
+export function wholeMessageOf(error: unknown): string {
   try {
     const said: unknown = isErrorLike(error) ? error.message || error.code || error.name : error;
     return String(said);

@@ -35,10 +35,15 @@ export function commandRuntime(configuration: RuntimeConfiguration, context: Run
   return {
     lingerMs: LINGER_MS,
     get secrets() {
-      return secretsIn({ ...passed(namedOnly(command.passEnv), process.env), ...command.env });
+      return secretsOf(command);
     },
     run: (job) => runCommand(job, command, context),
   };
+}
+
+/** Two lists: of a variable that is in both, both values are secret. */
+function secretsOf({ env, passEnv }: Command): readonly string[] {
+  return [...secretsIn(passed(namedOnly(passEnv), process.env)), ...secretsIn(env)];
 }
 
 function readCommand(configuration: RuntimeConfiguration): Command {
@@ -76,7 +81,7 @@ async function runCommand(
     return failure(whyNotStarted(error, command));
   }
   const stopKilling = killOnAbort(group, signal, context);
-  const last = new LastLine();
+  const last = new LastLine(secretsOf(command));
   const { stdout, stderr } = group.process;
   const reading = Promise.all([
     readAll(stdout, (bytes) => {

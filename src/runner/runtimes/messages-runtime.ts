@@ -13,7 +13,7 @@ import type {
   RuntimeResult,
   SdkQuery,
 } from "../runtime.js";
-import { secretsIn } from "../output/secrets.js";
+import { secretsIn, secretsInHeaders } from "../output/secrets.js";
 
 export function messagesRuntime(configuration: RuntimeConfiguration, { sdkQuery }: RuntimeContext): Runtime {
   refuseUnknownKeys(configuration, ["options"]);
@@ -22,7 +22,7 @@ export function messagesRuntime(configuration: RuntimeConfiguration, { sdkQuery 
     throw invalidRuntime("The options of a messages runtime are not a map, expected those of the SDK.");
   if (sdkQuery === undefined)
     throw invalidRuntime("A messages runtime needs an sdkQuery: give one to the scheduler or executor.");
-  const secrets = secretsIn({ ...textsOf(options["env"]), ...textsOf(options["headers"]) });
+  const secrets = [...secretsIn(textsOf(options["env"])), ...secretsInHeaders(textsOf(options["headers"]))];
   return { secrets, run: (job) => readMessages(job, sdkQuery, options) };
 }
 
