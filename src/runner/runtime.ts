@@ -92,9 +92,11 @@ export interface RuntimeContext {
 /** Makes a runtime, once for each agent. Throws a RunnerError for a wrong configuration. */
 export type RuntimeFactory = (configuration: RuntimeConfiguration, context: RuntimeContext) => Runtime;
 
-/** Sends a prompt to an agent SDK and returns its messages as they come. */
+/** Sends a prompt to an agent SDK and returns its messages as they come. The `query` of an SDK is one. */
 export type SdkQuery = (question: {
   readonly prompt: string;
+  /** Aborted when the job is to end. */
   readonly abortController: AbortController;
-  readonly options: Readonly<Record<string, unknown>>;
+  /** The configured options, and the same `abortController`: SDKs read it here. */
+  readonly options: Readonly<Record<string, unknown>> & { readonly abortController: AbortController };
 }) => AsyncIterable<unknown> | PromiseLike<AsyncIterable<unknown>>;
