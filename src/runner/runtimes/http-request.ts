@@ -103,9 +103,18 @@ function asciiText(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]+/g, encodeURIComponent);
 }
 
+/** The headers that describe a body, as the fetch standard lists them. */
+const BODY_HEADERS: ReadonlySet<string> = new Set([
+  "content-type",
+  "content-encoding",
+  "content-language",
+  "content-location",
+]);
+
 /**
- * The request that a redirect asks for; text says why there is none. Another origin gets nothing of the headers but the
- * type of the body, also when it leads back.
+ * The request that a redirect asks for; text says why there is none. As fetch does, 307 and 308 repeat the body, also to a
+ * different origin. Of the headers such an origin gets the description of the body only, also when it leads back: fetch
+ * withholds Authorization, but any other header may hold a credential too.
  */
 export function redirected(
   request: HttpRequest,
@@ -121,8 +130,12 @@ export function redirected(
   const becomesGet =
     !isSafe && (status === 303 || ((status === 301 || status === 302) && request.method === "POST"));
   const body = becomesGet ? undefined : request.body;
-  const type = body?.startsWith("{") === true ? JSON_TYPE : "text/plain;charset=UTF-8";
-  const openHeaders: Record<string, string> = body === undefined ? {} : { "content-type": type };
-  const headers = url.origin === request.url.origin ? request.headers : openHeaders;
+  if (body !== undefined && request.url.protocol === "https:" && url.protocol === "http:")
+    return "its redirect leads from https to http";
+  const isSameOrigin = url.origin === request.url.origin;
+  const sent = Object.entries(request.headers).filter(([name]) =>
+    BODY_HEADERS.has(name.toLowerCase()) ? body !== undefined : isSameOrigin,
+  );
+  const headers = Object.fromEntries(sent);
   return { url, method: becomesGet ? "GET" : request.method, body, headers };
 }
