@@ -148,3 +148,78 @@ describe("a job that fails", () => {
     expectOver(scene);
   });
 });
+
+describe("what a job returns", () => {
+  it.each<[string, unknown, object, object]>([
+    [
+      "a result that succeeded",
+      { success: true, summary: "did it", exitCode: 0, responseBody: { a: 1 } },
+      { success: true, status: "completed", summary: "did it", exitCode: 0, responseBody: { a: 1 } },
+      { summary: "did it", exit_code: 0, response_body: { a: 1 } },
+    ],
+    [
+      "a result that failed",
+      { success: false, error: "no", summary: "tried" },
+      { success: false, status: "failed", error: "no", summary: "tried" },
+      { status: "failed", error: "no", summary: "tried" },
+    ],
+    [
+      "a result with an Error",
+      { success: false, error: new Error("no") },
+      { status: "failed", error: "no" },
+      { error: "no" },
+    ],
+    [
+      "a result that timed out",
+      { success: false, timedOut: true },
+      { status: "timeout" },
+      { status: "timeout" },
+    ],
+    [
+      "an object",
+      { found: [1, 2] },
+      { responseBody: { found: [1, 2] } },
+      { response_body: { found: [1, 2] } },
+    ],
+    [
+      "an object without a prototype",
+      Object.assign(Object.create(null), { a: 1 }),
+      {},
+      { response_body: { a: 1 } },
+    ],
+    ["a list", [1, "two"], { responseBody: [1, "two"] }, { response_body: [1, "two"] }],
+    ["a number", 7, { responseBody: 7 }, { response_body: 7 }],
+    ["a zero", 0, { responseBody: 0 }, { response_body: 0 }],
+    ["a boolean", false, { responseBody: false }, { response_body: false }],
+    ["a success that is not a boolean", { success: "yes" }, { responseBody: { success: "yes" } }, {}],
+    ["an empty text", "", { summary: "" }, {}],
+  ])("is kept when it is %s", async (_, returned, result, record) => {
+    for (const run of [() => returned, () => Promise.resolve(returned)]) {
+      const ended = await new Scene().run({ run });
+      expect(ended.result).toMatchObject(result);
+      expect(ended.record).toMatchObject(record);
+    }
+  });
+
+  const cyclic: Record<string, unknown> = {};
+  cyclic["self"] = cyclic;
+  it.each<[string, unknown]>([
+    ["nothing", undefined],
+    ["null", null],
+    ["a cyclic object", cyclic],
+    ["a bigint", 7n],
+    ["a function", () => {}],
+    ["NaN", Number.NaN],
+    ["an object of a class", new URL("https://example.org")],
+    ["a Map", new Map([[1, 2]])],
+    ["bytes", Buffer.from("abc")],
+    ["more than 100 kB", ["x".repeat(110_000)]],
+    ["a value that throws", { toJSON: boom }],
+  ])("is not kept when it is %s, and the job succeeds", async (_, returned) => {
+    for (const run of [() => returned, () => Promise.resolve(returned)]) {
+      const { result, record } = await new Scene().run({ run });
+      expect(result).toEqual({ success: true, jobId: record?.id, status: "completed", durationMs: 0 });
+      expect(record).toMatchObject({ status: "completed", summary: null, response_body: null });
+    }
+  });
+});

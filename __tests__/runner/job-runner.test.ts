@@ -62,9 +62,9 @@ describe("JobRunner with a job that returns without a promise", () => {
     expect(calls).toBe(1);
   });
 
-  it("takes a value that is not text as success without a summary", async () => {
+  it("takes a value that is not text as success without a summary, and keeps it", async () => {
     const result = await runner().run(new WatchedRequest(() => 42), "Do it");
-    expect(result).toEqual({ success: true, jobId, status: "completed", durationMs: 0 });
+    expect(result).toEqual({ success: true, jobId, status: "completed", durationMs: 0, responseBody: 42 });
   });
 
   it("returns a failure when the job throws", async () => {
