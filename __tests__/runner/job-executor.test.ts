@@ -223,3 +223,79 @@ describe("what a job returns", () => {
     }
   });
 });
+
+describe("the output of a job that throws", () => {
+  const deep = (): never => {
+    throw new Error("could not write the report", {
+      cause: new TypeError("disk full", { cause: "no space left" }),
+    });
+  };
+
+  it.each([
+    ["at once", (): unknown => deep()],
+    ["later", async (): Promise<unknown> => deep()],
+  ])("has the stack and the causes (%s)", async (_, run) => {
+    const { result, output } = await new Scene().run({
+      run: (job) => {
+        job.log("working");
+        return run();
+      },
+    });
+    expect(result.error).toBe("could not write the report");
+    const lines = output?.split("\n") ?? [];
+    expect(lines.slice(0, 2)).toEqual(["working", "Error: could not write the report"]);
+    expect(lines[2]).toMatch(/^ {4}at deep \(.*job-executor\.test\.ts/);
+    expect(output).toMatch(/\nCaused by: TypeError: disk full\n {4}at /);
+    expect(output).toMatch(/\nCaused by: no space left\n$/);
+  });
+
+  it("has the errors of an AggregateError, and ends where causes go in circles", async () => {
+    const first = new Error("first");
+    const second = new Error("second", { cause: first });
+    first.cause = second;
+    const { output } = await new Scene().run({
+      run: () => Promise.any([Promise.reject(first), Promise.reject(second)]),
+    });
+    expect(output).toMatch(/^AggregateError: All promises were rejected/);
+    expect(output?.match(/Caused by: Error: first\n/g)).toHaveLength(1);
+    expect(output?.match(/Caused by: Error: second\n/g)).toHaveLength(1);
+  });
+
+  it("is cut when it would be long", async () => {
+    const run = (): never => {
+      throw new Error("x".repeat(10_000_000));
+    };
+    expect((await new Scene().run({ run })).output?.length).toBeLessThan(70_000);
+  });
+
+  it.each([
+    ["a text was thrown", "boom"],
+    ["nothing was thrown", undefined],
+    ["the error has no stack", Object.assign(new Error("boom"), { stack: undefined })],
+  ])("is empty when %s", async (_, thrown) => {
+    const { result, output } = await new Scene().run({ run: () => Promise.reject(thrown) });
+    expect(result.status).toBe("failed");
+    expect(output).toBeUndefined();
+  });
+
+  it("has no stack when reading it throws", async () => {
+    const trap = Object.defineProperty(new Error("boom"), "stack", { get: boom });
+    const { result, output } = await new Scene().run({ run: () => Promise.reject(trap) });
+    expect(result).toMatchObject({ status: "failed", error: "boom" });
+    expect(output).toBeUndefined();
+  });
+
+  it("has no stack of a job that ends because it was told to", async () => {
+    const scene = new Scene();
+    const run = ({ signal }: RuntimeJob): Promise<void> => scene.clock.sleep("1h", signal);
+    const { result, output } = await scene.run({ run, timeout: "5s" }, {}, "5s");
+    expect(result.status).toBe("timeout");
+    expect(output).toBeUndefined();
+  });
+
+  it("has no stack when the agent cannot run jobs at all", async () => {
+    const { result, output } = await new Scene().run({ runtime: { type: "unknown" } });
+    expect(result.status).toBe("failed");
+    expect(output).toBeUndefined();
+  });
+});

@@ -3,6 +3,8 @@
  * first use.
  */
 import type { JobRecord } from "../state/job-log/job-log.js";
+import { RunnerError } from "./errors.js";
+import { stacksOf } from "./output/error-stack.js";
 import { type OutputOptions, OutputWriter } from "./output/output-writer.js";
 import type { RunnableAgent, Runtime, RuntimeJob } from "./runtime.js";
 
@@ -90,6 +92,12 @@ export class JobContext implements RuntimeJob {
   close(): Promise<void> | undefined {
     this.#isClosed = true;
     return this.#output?.close();
+  }
+
+  /** Adds the stack of an error, and of its causes, to the output. An error of Rota has no stack that helps its reader. */
+  logStacks(error: unknown): void {
+    const stacks = error instanceof RunnerError ? undefined : stacksOf(error);
+    if (stacks !== undefined) this.log(stacks);
   }
 
   /** The request's, which cancels the job. */

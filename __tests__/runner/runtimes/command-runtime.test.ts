@@ -154,6 +154,56 @@ describe("a failing command job", () => {
     expect(record).toMatchObject({ status: "failed", exit_code: 3 });
   });
 
+  it.each([
+    [
+      "exits",
+      `console.error("first"); console.error("the reason is X"); process.exitCode = 3`,
+      "exited with code 3",
+    ],
+    [
+      "prints no line break",
+      `process.stderr.write("the reason is X"); process.exitCode = 3`,
+      "exited with code 3",
+    ],
+    [
+      "colours it, and prints blank lines after it",
+      `console.error("\\u001b[31mthe reason is X\\u001b[0m\\n \\n"); process.exitCode = 3`,
+      "exited with code 3",
+    ],
+    [
+      "is ended by a signal",
+      `process.stderr.write("the reason is X\\n", () => process.kill(process.pid, "SIGKILL"))`,
+      "was ended by SIGKILL",
+    ],
+  ])("has the last line of stderr in its error when the command %s", async (_, script, how) => {
+    const { result, record } = await run(node(script), { input: "none" });
+    expect(result.error).toBe(`The command ${how}: the reason is X`);
+    expect(record?.error).toBe(result.error);
+  });
+
+  it("has the error of a Node program in its error, not the version that Node prints last", async () => {
+    const { result } = await run(node(`throw new TypeError("the reason is X")`), { input: "none" });
+    expect(result.error).toBe("The command exited with code 1: TypeError: the reason is X");
+  });
+
+  it("has a long last line of stderr cut", async () => {
+    const { result } = await run(node(`console.error("x".repeat(100000)); process.exitCode = 3`));
+    expect(result.error).toBe(`The command exited with code 3: ${"x".repeat(500)}…`);
+  });
+
+  it("has nothing of stderr in the summary when the command succeeds", async () => {
+    const { result } = await run(node(`console.error("a warning"); console.log("done")`));
+    expect(result).toMatchObject({ status: "completed", summary: "done" });
+    expect(result.error).toBeUndefined();
+  });
+
+  it("hides secrets in the last line of stderr", async () => {
+    const { result } = await run(node(`console.error("bad key " + process.env.KEY); process.exitCode = 3`), {
+      env: { KEY: "abcdefgh\nij" },
+    });
+    expect(result.error).toBe("The command exited with code 3: bad key [hidden]");
+  });
+
   it("names the signal that ended the command", async () => {
     const { result } = await run(node(`process.kill(process.pid, "SIGKILL"); setInterval(() => {}, 1000)`));
     expect(result).toMatchObject({ status: "failed", error: "The command was ended by SIGKILL." });

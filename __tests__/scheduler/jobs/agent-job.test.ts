@@ -115,6 +115,44 @@ describe("what a job is given", () => {
     await scheduler.stop();
   });
 
+  it.each<[string, SchedulerOptions]>([
+    [
+      "onTrigger",
+      {
+        onTrigger: async () => {
+          throw new Error("no luck", { cause: new Error("no network") });
+        },
+      },
+    ],
+    [
+      "a jobExecutor",
+      {
+        jobExecutor: {
+          execute: () => {
+            throw new Error("no luck", { cause: new Error("no network") });
+          },
+        },
+      },
+    ],
+  ])("has the stack and the causes of what %s throws in its output", async (_, options) => {
+    const store = new MemoryStore();
+    await untilSlot({}, { ...options, store });
+    const [record] = await store.jobs.list();
+    expect(record).toMatchObject({ status: "failed", error: "no luck" });
+    const output = await store.jobs.readOutput(record?.id ?? "");
+    expect(output).toMatch(/^Error: no luck\n {4}at [^]*\nCaused by: Error: no network\n {4}at [^]*\n$/);
+  });
+
+  it.each<[string, () => Promise<never>]>([
+    ["cannot be opened", () => Promise.reject(new Error("away"))],
+    ["hangs", () => new Promise(() => {})],
+  ])("ends when onTrigger throws and its output %s", async (_, openOutput) => {
+    const store = new MemoryStore();
+    store.jobs.openOutput = openOutput;
+    await untilSlot({}, { store, onTrigger: () => Promise.reject(new Error("no luck")) });
+    expect(await store.jobs.list()).toMatchObject([{ status: "failed", error: "no luck" }]);
+  });
+
   it("has slot and key in every runtime, an executor and onTrigger", async () => {
     const seen: unknown[] = [];
     const runtimes = new RuntimeRegistry();

@@ -67,20 +67,24 @@ describe("a job's function", () => {
   });
 
   it.each([
-    ["returns", (): string => "done"],
-    ["throws", boom],
-  ])("that writes output and %s at once has all of it, closed, when it has ended", async (_, end) => {
-    let log: Job["log"] = () => {};
-    const { store, record } = await outcomeOf((job) => {
-      ({ log } = job);
-      log("line");
-      return end();
-    });
-    expect(await store.jobs.readOutput(record?.id ?? "")).toBe("line\n");
-    log("too late");
-    await later(() => {});
-    expect(await store.jobs.readOutput(record?.id ?? "")).toBe("line\n");
-  });
+    ["returns", (): string => "done", /^line\n$/],
+    ["throws", boom, /^line\nError: boom\n {4}at boom [^]*\n$/],
+  ])(
+    "that writes output and %s at once has all of it, closed, when it has ended",
+    async (_, end, expected) => {
+      let log: Job["log"] = () => {};
+      const { store, record } = await outcomeOf((job) => {
+        ({ log } = job);
+        log("line");
+        return end();
+      });
+      const output = await store.jobs.readOutput(record?.id ?? "");
+      expect(output).toMatch(expected);
+      log("too late");
+      await later(() => {});
+      expect(await store.jobs.readOutput(record?.id ?? "")).toBe(output);
+    },
+  );
 });
 
 describe("an executor", () => {

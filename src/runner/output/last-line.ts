@@ -7,6 +7,8 @@ import { SecretFilter } from "./secrets.js";
 
 const KEPT_BYTES = 8_192;
 const LONGEST_LINE = 500;
+/** "TypeError: x is not a function", "Error [ERR_MODULE_NOT_FOUND]: …", "Uncaught: …". */
+const NODE_ERROR = /^(?:Uncaught\b|[\w.]*(?:Error|Exception)\b)/;
 
 export class LastLine {
   readonly #tail = Buffer.alloc(KEPT_BYTES);
@@ -31,9 +33,28 @@ export class LastLine {
 
   /** Call it at the end of the stream. */
   get text(): string | undefined {
-    if (this.#filter !== undefined) this.#keep(Buffer.from(this.#filter.end(), "latin1"));
-    const lines = stripVTControlCharacters(this.#tail.toString("utf8", 0, this.#size)).split(/[\r\n]+/);
-    const line = lines.findLast((text) => text.trim() !== "")?.trim();
-    return line !== undefined && line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line;
+    return shortened(this.#lines().at(-1));
   }
+
+  /** The line that says why a program failed: the last one, but of a Node program its error. */
+  get reason(): string | undefined {
+    const lines = this.#lines();
+    const last = lines.at(-1);
+    const isOfNode = last !== undefined && /^Node\.js v\d/.test(last);
+    return shortened((isOfNode ? lines.findLast((line) => NODE_ERROR.test(line)) : undefined) ?? last);
+  }
+
+  /** The lines that are not blank. */
+  #lines(): readonly string[] {
+    if (this.#filter !== undefined) this.#keep(Buffer.from(this.#filter.end(), "latin1"));
+    const text = stripVTControlCharacters(this.#tail.toString("utf8", 0, this.#size));
+    return text
+      .split(/[\r\n]+/)
+      .map((line) => line.trim())
+      .filter((line) => line !== "");
+  }
+}
+
+function shortened(line: string | undefined): string | undefined {
+  return line !== undefined && line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line;
 }

@@ -81,20 +81,30 @@ async function runCommand(
     return failure(whyNotStarted(error, command));
   }
   const stopKilling = killOnAbort(group, signal, context);
-  const last = new LastLine(secretsOf(command));
+  const secrets = secretsOf(command);
+  const lastOutput = new LastLine(secrets);
+  const lastError = new LastLine(secrets);
   const { stdout, stderr } = group.process;
   const reading = Promise.all([
     readAll(stdout, (bytes) => {
-      last.add(bytes);
+      lastOutput.add(bytes);
       return job.write(bytes);
     }),
-    readAll(stderr, (bytes) => job.write(bytes)),
+    readAll(stderr, (bytes) => {
+      lastError.add(bytes);
+      return job.write(bytes);
+    }),
   ]);
   try {
     const input = command.hasInput ? feed(group, job.prompt) : undefined;
     const exit = await group.exited;
     await withTimeout(context.clock, DRAIN_MS, reading, () => {});
-    return exitResult(exit, { summary: last.text, isAborted: signal.aborted, inputError: input?.error });
+    return exitResult(exit, {
+      summary: lastOutput.text,
+      reason: lastError.reason,
+      isAborted: signal.aborted,
+      inputError: input?.error,
+    });
   } catch (error) {
     return failure(whyNotStarted(error, command));
   } finally {
@@ -173,20 +183,23 @@ async function isDirectory(path: string): Promise<boolean> {
 
 interface ExitFacts {
   readonly summary: string | undefined;
+  /** The last line of stderr. */
+  readonly reason: string | undefined;
   readonly isAborted: boolean;
   readonly inputError: Error | undefined;
 }
 
 function exitResult(
   { code, signal }: GroupExit,
-  { summary, isAborted, inputError }: ExitFacts,
+  { summary, reason, isAborted, inputError }: ExitFacts,
 ): RuntimeResult {
   const exitCode = code ?? undefined;
   if (code === 0 && !isAborted) return { success: true, summary, exitCode };
   const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
   const why = isAborted ? " after it was told to end" : "";
   const input = inputError === undefined ? "" : ", and had not read its whole input";
-  return { success: false, summary, exitCode, error: `The command ${how}${why}${input}.` };
+  const end = reason === undefined ? "." : `: ${reason}`;
+  return { success: false, summary, exitCode, error: `The command ${how}${why}${input}${end}` };
 }
 
 function failure(error: string): RuntimeResult {

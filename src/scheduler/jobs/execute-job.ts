@@ -1,10 +1,13 @@
 /** How a scheduler runs its jobs: in the host's own way, by the host's executor, or by each agent's own runtime. */
+import { withTimeout } from "../../clock.js";
+import { messageOf, RotaError } from "../../errors.js";
 import type { ExecuteOptions } from "../../runner/job-executor.js";
 import { jobKey } from "../../runner/job-context.js";
-import { JobRunner } from "../../runner/job-runner.js";
+import { DEFAULT_OUTPUT_TIMEOUT_MS, JobRunner } from "../../runner/job-runner.js";
+import { stacksOf } from "../../runner/output/error-stack.js";
 import { WorkSourceManager } from "../../work-sources/manager.js";
 import type { WorkItem } from "../../work-sources/work-source.js";
-import { checkedExecution } from "../../runner/result.js";
+import { checkedExecution, type JobResult } from "../../runner/result.js";
 import type { ExecutorResult, RunResult } from "../agent.js";
 import type { ExecuteJob } from "./job-starter.js";
 import { type Job, resultOf, triggerInfo } from "./job.js";
@@ -21,14 +24,14 @@ export function jobExecution(options: SchedulerOptions, context: SchedulerContex
   const { onTrigger, workSourceManager } = options;
   const { clock, log: logger } = context;
   if (onTrigger !== undefined)
-    return async (job) => {
-      await onTrigger(triggerInfo(job));
-      return resultOf(undefined);
-    };
+    return (job) =>
+      runByHost(job, context, async () => {
+        await onTrigger(triggerInfo(job));
+      });
   const parts = { sources: workSourceManager ?? new WorkSourceManager({ clock, logger }), clock, logger };
   if (options.jobExecutor !== undefined) {
     const execute = by(options.jobExecutor, context);
-    return async (job) => resultOf(await runSlot(job, parts, execute));
+    return (job) => runByHost(job, context, () => runSlot(job, parts, execute));
   }
   const runner = runnerOf(options, context);
   const run: RunJob<Job> = (job, prompt, workItem) => runner.run(job, prompt, workItem);
@@ -36,6 +39,35 @@ export function jobExecution(options: SchedulerOptions, context: SchedulerContex
     job.schedule.work_source === undefined
       ? runner.run(job, buildSchedulePrompt(job.schedule))
       : Promise.resolve(runSlot(job, parts, run)).then(resultOf);
+}
+
+/** Runs a job by code of the host. The job's output keeps the stack of what it throws. */
+async function runByHost(
+  job: Job,
+  context: SchedulerContext,
+  run: () => Promise<RunResult | void> | RunResult | undefined,
+): Promise<JobResult> {
+  try {
+    return resultOf(await run());
+  } catch (error) {
+    const stacks = job.isStopped || error instanceof RotaError ? undefined : stacksOf(error);
+    if (stacks !== undefined) await keepOutput(job, `${stacks}\n`, context);
+    throw error;
+  }
+}
+
+/** Tries once: the host may have opened the output itself. Never rejects. */
+async function keepOutput({ id }: Job, text: string, { clock, log, store }: SchedulerContext): Promise<void> {
+  const write = async (): Promise<void> => {
+    const output = await store.jobs.openOutput(id);
+    await output.write(text);
+    await output.close();
+  };
+  try {
+    await withTimeout(clock, DEFAULT_OUTPUT_TIMEOUT_MS, write(), () => {});
+  } catch (error) {
+    log.warn(`Could not keep the output of ${id}: ${messageOf(error)}`);
+  }
 }
 
 function runnerOf({ sdkQuery, runtimes }: SchedulerOptions, context: SchedulerContext): JobRunner {
