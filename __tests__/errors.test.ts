@@ -4,6 +4,9 @@ import { messageOf } from "../src/errors.js";
 describe("messageOf an error", () => {
   it.each([
     ["its message", new Error("disk full"), "disk full"],
+    ["its code when it has no message", Object.assign(new AggregateError([]), { code: "E1" }), "E1"],
+    ["its name when it has neither", new TypeError(""), "TypeError"],
+    ["the message of an error of a different realm", { message: "disk full" }, "disk full"],
     ["a text that was thrown", "disk full", "disk full"],
     ["the text of null", null, "null"],
     ["a message that is not text", Object.assign(new Error("x"), { message: 5 }), "5"],

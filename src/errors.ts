@@ -20,17 +20,28 @@ const LONGEST_MESSAGE = 4_000;
 
 /** The message of any thrown value, cut when it is long. Never throws. */
 export function messageOf(error: unknown): string {
-  const message = textOf(error);
+  const message = wholeMessageOf(error);
   return message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)}…` : message;
 }
 
-function textOf(error: unknown): string {
+/** The same without a limit. */
+export function wholeMessageOf(error: unknown): string {
   try {
-    const said: unknown = error instanceof Error ? error.message : error;
+    const said: unknown = isErrorLike(error) ? error.message || error.code || error.name : error;
     return String(said);
   } catch {
     return "an error that cannot be shown";
   }
+}
+
+/** Also an error of a different realm, which is not an instance of this realm's Error. */
+function isErrorLike(
+  error: unknown,
+): error is { readonly message: unknown; readonly code?: unknown; readonly name?: unknown } {
+  if (error instanceof Error) return true;
+  return (
+    typeof error === "object" && error !== null && "message" in error && typeof error.message === "string"
+  );
 }
 
 const SHOWN_CHARACTERS = 80;

@@ -67,7 +67,7 @@ describe("the examples", () => {
   it("work-queue takes work from a directory by a command, the most urgent first", async () => {
     expect(await printedBy("work-queue.js")).toEqual([
       "Fix the login: completed, did: Fix the login",
-      "Solve the riddle: failed, The command exited with code 1.",
+      "Solve the riddle: failed, The command exited with code 1: Error: too hard",
       "Mend a typo: completed, did: Mend a typo",
       "ready/ ",
       "done/ login.md login.md.outcome.yaml typo.md typo.md.outcome.yaml",
@@ -144,7 +144,7 @@ describe("the example fleet", () => {
     const worked = Array.from(lines.matchAll(/worker {3}(.*) \[/g), ([, what]) => what);
     expect(worked.filter((what) => what !== "completed no work")).toEqual([
       "completed did: Fix the login",
-      "failed    The command exited with code 1.",
+      "failed    The command exited with code 1: Error: too hard",
       "completed did: Mend a typo",
     ]);
   });

@@ -1,6 +1,7 @@
 /** JobRunner: results, signals and grace, without a store. A job that returns at once makes as little as possible. */
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../src/clock.js";
+import type { JobOutput } from "../../src/state/job-log/job-log.js";
 import { JobRunner } from "../../src/runner/job-runner.js";
 import type { JobRequest } from "../../src/runner/job-context.js";
 import type { RunnableAgent, RuntimeJob } from "../../src/runner/runtime.js";
@@ -62,14 +63,24 @@ describe("JobRunner with a job that returns without a promise", () => {
     expect(calls).toBe(1);
   });
 
-  it("takes a value that is not text as success without a summary", async () => {
+  it("takes a value that is not text as success without a summary, and keeps it", async () => {
     const result = await runner().run(new WatchedRequest(() => 42), "Do it");
-    expect(result).toEqual({ success: true, jobId, status: "completed", durationMs: 0 });
+    expect(result).toEqual({ success: true, jobId, status: "completed", durationMs: 0, responseBody: 42 });
   });
 
   it("returns a failure when the job throws", async () => {
-    const result = await runner().run(new WatchedRequest(boom), "Do it");
+    const chunks: string[] = [];
+    const output: JobOutput = {
+      write: async (chunk) => void chunks.push(String(chunk)),
+      close: async () => {},
+    };
+    const result = await new JobRunner({
+      clock: new FakeClock(),
+      logger: loggerInto([]),
+      openOutput: async () => output,
+    }).run(new WatchedRequest(boom), "Do it");
     expect(result).toEqual({ success: false, jobId, status: "failed", error: "boom", durationMs: 0 });
+    expect(chunks.join("")).toMatch(/^Error: boom\n {4}at /);
   });
 
   it("sets no timer for a job with a timeout", async () => {
@@ -85,7 +96,13 @@ describe("a write after the end of a job", () => {
   it.each([
     ["returns a value", (): unknown => "done"],
     ["returns a promise", (): unknown => Promise.resolve("done")],
-    ["throws", boom],
+    [
+      "throws a text, which has no stack",
+      (): never => {
+        // oxlint-disable-next-line no-throw-literal -- a job may throw anything
+        throw "boom";
+      },
+    ],
   ])("opens no output when the job %s", async (_, end) => {
     let opened = 0;
     let log: RuntimeJob["log"] = () => {};

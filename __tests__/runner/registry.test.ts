@@ -93,6 +93,19 @@ describe("a host's own runtime", () => {
     expect(result).toMatchObject({ status: "failed", error: expect.stringContaining("expected { success") });
   });
 
+  it.each([
+    ["at once", (result: unknown) => result],
+    ["later", (result: unknown) => Promise.resolve(result)],
+  ])("fails a job whose result, returned %s, throws when it is read", async (_, answer) => {
+    const trap = Object.defineProperty({ success: true }, "summary", {
+      get: () => {
+        throw new Error("trap");
+      },
+    });
+    const { result } = await new Scene(answering(answer(trap))).run({ runtime: { type: "custom" } });
+    expect(result).toMatchObject({ status: "failed", error: "trap" });
+  });
+
   it("fails the job when it returns a failure without a reason", async () => {
     const { result } = await new Scene(answering({ success: false })).run({ runtime: { type: "custom" } });
     expect(result).toMatchObject({ status: "failed", error: "the job failed" });

@@ -3,6 +3,8 @@
  * first use.
  */
 import type { JobRecord } from "../state/job-log/job-log.js";
+import { RunnerError } from "./errors.js";
+import { stacksOf } from "./output/error-stack.js";
 import { type OutputOptions, OutputWriter } from "./output/output-writer.js";
 import type { RunnableAgent, Runtime, RuntimeJob } from "./runtime.js";
 
@@ -14,6 +16,8 @@ export interface JobRequest {
   readonly attempt: number;
   /** The job's record, where it has one. */
   readonly job?: JobRecord | undefined;
+  /** @default made from the record's slot */
+  readonly key?: string | null | undefined;
   /** Cancels the job. */
   readonly signal?: AbortSignal | undefined;
   /** When the job started, on the monotonic clock. @default now */
@@ -51,6 +55,17 @@ export class JobContext implements RuntimeJob {
     this.#options = options;
   }
 
+  /** A new Date for each caller, who may change it. */
+  get slot(): Date | null {
+    const slot = this.#request.job?.slot;
+    return slot == null ? null : new Date(slot);
+  }
+
+  get key(): string | null {
+    const { key, job } = this.#request;
+    return key ?? (job === undefined ? null : jobKey(job));
+  }
+
   get attempt(): number {
     return this.#request.attempt;
   }
@@ -79,6 +94,12 @@ export class JobContext implements RuntimeJob {
     return this.#output?.close();
   }
 
+  /** Adds the stack of an error, and of its causes, to the output. An error of Rota has no stack that helps its reader. */
+  logStacks(error: unknown): void {
+    const stacks = error instanceof RunnerError ? undefined : stacksOf(error);
+    if (stacks !== undefined) this.log(stacks);
+  }
+
   /** The request's, which cancels the job. */
   get cancelSignal(): AbortSignal | undefined {
     return this.#request.signal;
@@ -101,4 +122,13 @@ export class JobContext implements RuntimeJob {
     this.#output ??= new OutputWriter(this.jobId, this.#options.output, this.#options.runtime.secrets);
     return this.#output.write(chunk);
   }
+}
+
+/** The key of all jobs of one slot, however often it is tried; `null` for a job without a slot. */
+export function jobKey({
+  agent,
+  schedule,
+  slot,
+}: Pick<JobRecord, "agent" | "schedule" | "slot">): string | null {
+  return schedule === null || slot === null ? null : `${agent}/${schedule}@${slot}`;
 }

@@ -43,6 +43,8 @@ export interface ExecuteOptions {
   readonly schedule?: string | undefined;
   /** The due time that the job runs for. */
   readonly slot?: Date | string | undefined;
+  /** The job's idempotency key. @default made of agent, schedule and slot */
+  readonly key?: string | null | undefined;
   /** Why the job was planned for that time. */
   readonly source?: NewJob["source"];
   /** Counts from 1. @default 1 */
@@ -133,11 +135,11 @@ export class JobExecutor {
   }
 
   async #resultOf(options: ExecuteOptions, job: JobRecord): Promise<RunnerResult> {
-    const { agent, prompt, schedule: scheduleName, workItem, timeout, signal } = options;
+    const { agent, prompt, schedule: scheduleName, key, workItem, timeout, signal } = options;
     const { id, attempt } = job;
     if (signal?.aborted === true)
       return notRun(id, "cancelled", `Cancelled before it started: ${messageOf(signal.reason)}`);
-    const request = { id, agent, scheduleName, attempt, job, timeout, signal };
+    const request = { id, agent, scheduleName, attempt, job, key, timeout, signal };
     return this.#runner.run(request, prompt, workItem);
   }
 

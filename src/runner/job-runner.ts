@@ -98,6 +98,7 @@ export class JobRunner {
       said = this.#call(run, prompt, workItem);
     } catch (error) {
       said = thrownResult(error);
+      run.job?.logStacks(error);
     }
     if (!isPromiseLike(said)) return this.#end(run, { said, stop: undefined });
     return runWithin(said, this.#limitsOf(run)).then((ended) => this.#end(run, ended));
@@ -147,6 +148,7 @@ export class JobRunner {
       cancelGraceMs: this.#cancelGraceMs + lingerMs,
       signal: job?.cancelSignal,
       abort: (reason) => job?.abort(reason),
+      onThrown: (error) => job?.logStacks(error),
       onLate: (lateMs) => {
         const name = `${request.id} of ${request.agent.name}`;
         logger.info(`${name} ended ${lateMs} ms after it was abandoned: its result is ignored.`);
@@ -199,6 +201,8 @@ interface JobLimits {
   readonly signal: AbortSignal | undefined;
   /** Tells the job to end. */
   abort(reason: unknown): void;
+  /** Called when the job throws, and was not told to end. */
+  onThrown(error: unknown): void;
   /** Called when an abandoned job ends after all. */
   onLate(lateMs: number): void;
 }
@@ -252,9 +256,12 @@ function runWithin(running: PromiseLike<unknown>, limits: JobLimits): Promise<Li
     if (signal?.aborted === true) cancel();
     else signal?.addEventListener("abort", cancel);
     // Promise.resolve settles once, also for a thenable that calls back twice or throws.
-    Promise.resolve(running).then(
-      (returned) => settle(checkedResult(returned)),
-      (error: unknown) => settle(thrownResult(error)),
-    );
+    Promise.resolve(running)
+      .then((returned) => checkedResult(returned))
+      .then(settle, (error: unknown) => {
+        // A job that was told to end throws what its signal has.
+        if (stop === undefined) limits.onThrown(error);
+        settle(thrownResult(error));
+      });
   });
 }

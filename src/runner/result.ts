@@ -1,9 +1,9 @@
 /** How a job ended, worked out from what its runtime returned or threw and from why the runner stopped it. Pure. */
-import { isFields } from "../fields.js";
-import { messageOf, quote } from "../errors.js";
+import { type Fields, isFields } from "../fields.js";
+import { messageOf, quote, wholeMessageOf } from "../errors.js";
 import type { JobEndStatus } from "../state/job-log/job-log.js";
 import type { RuntimeResult } from "./runtime.js";
-import { hideIn, hideInJson } from "./output/secrets.js";
+import { hideIn, hideInJson, searchedTexts } from "./output/secrets.js";
 
 /** How a job ended: the one type between the code that runs a job and the code that writes its record. */
 export interface JobResult {
@@ -53,8 +53,8 @@ export function cancelStop(reason: unknown): JobStop {
   return { status: "cancelled", message: `Cancelled: ${messageOf(reason)}` };
 }
 
-/** The longest summary that a record keeps. */
-const LONGEST_SUMMARY = 4_000;
+/** The longest summary or error that a record keeps. */
+const LONGEST_TEXT = 4_000;
 /** The longest response, as JSON text, that a record keeps. */
 export const LONGEST_RESPONSE: number = 100 * 1024;
 
@@ -69,6 +69,7 @@ export function runnerResult(
   durationMs: number,
   secrets: readonly string[] = [],
 ): RunnerResult {
+  const searched = secrets.length === 0 ? secrets : searchedTexts(secrets);
   const { success: succeeded, timedOut, summary, error, exitCode, responseBody } = said ?? FAILURE;
   const isCompleted = succeeded && stop?.status !== "timeout";
   const status = isCompleted ? "completed" : (stop?.status ?? (timedOut === true ? "timeout" : "failed"));
@@ -78,10 +79,10 @@ export function runnerResult(
     status,
     durationMs,
   };
-  if (summary !== undefined) result.summary = cut(hideIn(summary, secrets));
-  if (!isCompleted) result.error = hideIn(errorText(error, stop), secrets);
+  if (summary !== undefined) result.summary = cut(hideIn(summary, searched));
+  if (!isCompleted) result.error = cut(hideIn(errorText(error, stop), searched));
   if (exitCode !== undefined) result.exitCode = exitCode;
-  if (responseBody !== undefined) result.responseBody = hideInJson(responseBody, secrets);
+  if (responseBody !== undefined) result.responseBody = hideInJson(responseBody, searched);
   return result;
 }
 
@@ -90,6 +91,7 @@ export function notRun(jobId: string, status: "failed" | "cancelled", error: str
   return { success: false, jobId, status, error, durationMs: 0 };
 }
 
+const END_STATUSES = ["completed", "failed", "timeout", "cancelled"] as const;
 const FAILURE: RuntimeResult = { success: false };
 const SUCCESS: RuntimeResult = { success: true };
 
@@ -102,26 +104,49 @@ function errorText(error: string | undefined, stop: JobStop | undefined): string
 
 /** A runtime that throws has failed. */
 export function thrownResult(error: unknown): RuntimeResult {
-  return { success: false, error: messageOf(error) };
+  return { success: false, error: wholeMessageOf(error) };
 }
 
 /** What a runtime returned, without what no record could keep. A host's own runtime may return anything. */
-export function checkedResult(returned: unknown): RuntimeResult {
+export function checkedResult(returned: unknown, who = "runtime"): RuntimeResult {
   if (returned === undefined) return SUCCESS;
   if (!isFields(returned) || typeof returned["success"] !== "boolean")
     return {
       success: false,
-      error: `The runtime returned ${quote(returned)}, expected { success: true or false }.`,
+      error: `The ${who} returned ${quote(returned)}, expected { success: true or false }.`,
     };
   const { success, summary, error, exitCode, responseBody, timedOut } = returned;
   return {
     success,
     summary: typeof summary === "string" ? summary : undefined,
-    error: error === undefined ? undefined : messageOf(error),
+    error: error == null || error === "" ? undefined : wholeMessageOf(error),
     exitCode: typeof exitCode === "number" && Number.isSafeInteger(exitCode) ? exitCode : undefined,
     responseBody: responseBody == null ? undefined : keepable(responseBody),
     timedOut: timedOut === true,
   };
+}
+
+/** What the executor of a host returned, without what no record could keep. */
+export function checkedExecution(returned: unknown): Pick<RunnerResult, "success"> & Partial<RunnerResult> {
+  try {
+    const { success, summary, error, exitCode, responseBody } = checkedResult(returned, "executor");
+    const { jobId, status, durationMs, output }: Fields = isFields(returned) ? returned : {};
+    const known = END_STATUSES.find((word) => word === status);
+    const isDuration = typeof durationMs === "number" && durationMs >= 0 && durationMs < Infinity;
+    return {
+      success,
+      error: error === undefined ? undefined : cut(error),
+      exitCode,
+      responseBody,
+      summary: summary === undefined ? undefined : cut(summary),
+      output: typeof output === "string" ? output : undefined,
+      ...(typeof jobId === "string" ? { jobId } : {}),
+      ...(known === undefined ? {} : { status: known }),
+      ...(isDuration ? { durationMs } : {}),
+    };
+  } catch (error) {
+    return { success: false, error: messageOf(error) };
+  }
 }
 
 function keepable(body: unknown): unknown {
@@ -133,6 +158,7 @@ function keepable(body: unknown): unknown {
   }
 }
 
+/** Only after secrets are hidden: a cut may leave the beginning of one. */
 function cut(text: string): string {
-  return text.length > LONGEST_SUMMARY ? `${text.slice(0, LONGEST_SUMMARY)}…` : text;
+  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
 }

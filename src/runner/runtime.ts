@@ -31,6 +31,10 @@ export interface RuntimeJob {
   readonly prompt: string;
   /** The work item that the job works on, if any. */
   readonly workItem: unknown;
+  /** The due time that the job runs for, the same in every attempt; `null` for a job without one. */
+  readonly slot: Date | null;
+  /** "agent/schedule@2026-11-17T03:00:00.000Z": an idempotency key, the same in every attempt; `null` without a slot. */
+  readonly key: string | null;
   /** Counts from 1: which try of this job it is, after failures in a row. */
   readonly attempt: number;
   /** Fires when the job should end: at its timeout, or when it was cancelled. */
@@ -88,9 +92,11 @@ export interface RuntimeContext {
 /** Makes a runtime, once for each agent. Throws a RunnerError for a wrong configuration. */
 export type RuntimeFactory = (configuration: RuntimeConfiguration, context: RuntimeContext) => Runtime;
 
-/** Sends a prompt to an agent SDK and returns its messages as they come. */
+/** Sends a prompt to an agent SDK and returns its messages as they come. The `query` of an SDK is one. */
 export type SdkQuery = (question: {
   readonly prompt: string;
+  /** Aborted when the job is to end. */
   readonly abortController: AbortController;
-  readonly options: Readonly<Record<string, unknown>>;
+  /** The configured options, and the same `abortController`: SDKs read it here. */
+  readonly options: Readonly<Record<string, unknown>> & { readonly abortController: AbortController };
 }) => AsyncIterable<unknown> | PromiseLike<AsyncIterable<unknown>>;

@@ -48,10 +48,13 @@ export interface AgentJob extends RuntimeJob {
 }
 
 /** How a job ended, as its executor says: at least whether it succeeded. */
-export type ExecutorResult = Pick<RunnerResult, "success"> & Partial<RunnerResult>;
+export type ExecutorResult = Omit<CheckedResult, "error"> & { readonly error?: string | Error | undefined };
+
+/** The same with the error as text. */
+type CheckedResult = Pick<RunnerResult, "success"> & Partial<RunnerResult>;
 
 /** What came of a run of a schedule. */
-export type RunResult = ExecutorResult & {
+export type RunResult = CheckedResult & {
   /** What was taken from the work source, where there is one. */
   readonly workItem?: WorkItem | undefined;
   readonly processedWorkItem?: boolean | undefined;

@@ -23,7 +23,10 @@ describe("the output in a result", () => {
       throw new Error("boom");
     };
     const { result } = await scene.run({ run }, { withOutput, job });
-    expect(result).toMatchObject({ status: "failed", output: "so far\n" });
+    expect(result).toMatchObject({
+      status: "failed",
+      output: expect.stringMatching(/^so far\nError: boom\n {4}at /),
+    });
   });
 
   it("is neither there nor read without withOutput", async () => {

@@ -1,10 +1,18 @@
 /** What was given as a secret is nowhere in what is kept of a job, whatever became of it. */
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { JobExecutor } from "../../../src/runner/job-executor.js";
 import type { SdkQuery } from "../../../src/runner/runtime.js";
-import { hideIn, hideInJson, SecretFilter, secretsIn } from "../../../src/runner/output/secrets.js";
+import {
+  hideIn,
+  hideInJson,
+  searchedTexts,
+  SecretFilter,
+  secretsIn,
+  secretsInHeaders,
+} from "../../../src/runner/output/secrets.js";
 import { stateDirectory } from "../../state/temporary-directory.js";
 import { type Answer, json, LoopbackServer, redirect } from "../loopback-server.js";
 import { loggerInto } from "../scene.js";
@@ -54,6 +62,77 @@ describe("a secret in the environment of a command job", () => {
       timeout: 2_000,
     });
     expectNoCanary(kept);
+  });
+
+  it.each([
+    "CONTENTFUL_ACCESS_TOKEN",
+    "ACCEPT_KEY",
+    "accept",
+    "USER-AGENT_TOKEN",
+    "CACHE-CONTROL",
+    "content-type",
+  ])("is hidden when the variable is named %s", async (name) => {
+    const command = node(`console.log("it is " + process.env[${JSON.stringify(name)}])`);
+    const kept = await keptOf({ runtime: { type: "command", command, env: { [name]: CANARY } } });
+    expect(kept).toContain("it is [hidden]");
+    expectNoCanary(kept);
+  });
+
+  const KEY = [
+    "-----BEGIN KEY-----",
+    "one-7f3a9c-one",
+    "  two-7f3a9c-two",
+    "end-7f3a9c",
+    "=7f",
+    "-----END KEY-----",
+  ];
+  it.each([
+    ["whole", KEY.join("\n"), `console.log(process.env.TOKEN)`],
+    ["with a line break at its end", `${KEY.join("\n")}\n`, `process.stdout.write(process.env.TOKEN)`],
+    [
+      "line by line",
+      KEY.join("\n"),
+      `for (const line of process.env.TOKEN.split("\\n")) console.log("> " + line)`,
+    ],
+    [
+      "in the order of its lines reversed",
+      KEY.join("\n"),
+      `for (const line of process.env.TOKEN.split("\\n").reverse()) console.error(line); console.log("end-" + "7f3a9c")`,
+    ],
+    ["with CRLF", KEY.join("\n"), `console.log(process.env.TOKEN.replaceAll("\\n", "\\r\\n"))`],
+    ["as one line with \\n", KEY.join("\\n"), `console.log(process.env.TOKEN.replaceAll("\\\\n", "\\n"))`],
+    ["as JSON", KEY.join("\n"), `console.log(JSON.stringify(process.env))`],
+    ["with a line break at the end of one line", `${CANARY}\n`, `console.log(process.env.TOKEN.trim())`],
+    ["on stderr, and fails", KEY.join("\n"), `console.error(process.env.TOKEN); process.exitCode = 3`],
+  ])("of several lines is hidden when it is printed %s", async (_, secret, script) => {
+    const kept = await keptOf({
+      runtime: { type: "command", command: node(script), env: { TOKEN: secret } },
+    });
+    expect(kept).toContain("[hidden]");
+    expectNoCanary(kept);
+  });
+
+  it("of several lines does not leave its short last line as the summary", async () => {
+    const TOKEN = "first line of it\nZq=";
+    const command = node(`console.log("before"); console.log(process.env.TOKEN)`);
+    const kept = await keptOf({ runtime: { type: "command", command, env: { TOKEN } } });
+    expect(kept).not.toContain("Zq=");
+    expect(kept).toContain('"summary":"[hidden]"');
+  });
+
+  it("that begins with a shorter one is hidden when it is printed in two chunks", async () => {
+    const env = { SHORT: "canary-", LONG: CANARY, MIDDLE: 'canary-"7f' };
+    const script = `process.stdout.write(process.env.SHORT);
+      setTimeout(() => process.stdout.write(process.env.LONG.slice(7)), 100)`;
+    const kept = await keptOf({ runtime: { type: "command", command: node(script), env } });
+    expect(kept).toContain("[hidden]");
+    expectNoCanary(kept);
+  });
+
+  it("is hidden where a summary and a last line are cut", async () => {
+    const before = "x".repeat(495);
+    const command = node(`console.log("${before}" + process.env.TOKEN + "y".repeat(8192 - 495 - 10))`);
+    expectNoCanary(await keptOf({ runtime: { type: "command", command, env: { TOKEN: CANARY } } }));
   });
 
   it("is not hidden when only its beginning was printed", async () => {
@@ -108,6 +187,27 @@ describe("a secret in the headers of an http job", () => {
     expectNoCanary(await keptOf({ runtime: { type: "http", url: server.url, headers, ...more } }));
   });
 
+  it.each(["Content-Token", "Accept-Key", "X-User-Agent", "Cache-Control-Token", "User-Agent-Secret"])(
+    "is hidden when the header is named %s",
+    async (name) => {
+      await using server = await LoopbackServer.listening((response, request) =>
+        json({ echo: request.headers })(response, request),
+      );
+      const kept = await keptOf({ runtime: { type: "http", url: server.url, headers: { [name]: CANARY } } });
+      expect(kept).toContain("[hidden]");
+      expectNoCanary(kept);
+    },
+  );
+
+  it("is hidden when the response has it as a number", async () => {
+    await using server = await LoopbackServer.listening(json({ echo: [73_920_184] }));
+    const kept = await keptOf({
+      runtime: { type: "http", url: server.url, headers: { "X-Pin": "73920184" } },
+    });
+    expect(kept).toContain("[hidden]");
+    expect(kept).not.toContain("73920184");
+  });
+
   it.each([`http://name:${CANARY}@127.0.0.1:1/`, `http://127.0.0.1:1/${CANARY}?token=${CANARY}`])(
     "is hidden when it is in the address %s",
     async (url) => {
@@ -138,6 +238,12 @@ describe("a secret in the options of a messages job", () => {
         throw new Error(`Not allowed: ${CANARY}`);
       },
     ],
+    [
+      "throws it where the error is cut",
+      () => {
+        throw new Error(`${"x".repeat(3_985)}${CANARY}`);
+      },
+    ],
     ["rejects with it", () => Promise.reject(`Not allowed: ${CANARY}`)],
   ])("is hidden in output and record when the SDK %s", async (_, sdkQuery) => {
     expectNoCanary(await keptOf({ runtime }, sdkQuery));
@@ -158,13 +264,93 @@ describe("hiding secrets", () => {
   });
 
   it("finds the credential after a header's scheme, and a secret escaped in JSON", () => {
-    const secrets = secretsIn({ Authorization: 'Basic abc"def' });
-    expect(hideIn('abc"def and abc\\"def', secrets)).toBe("[hidden] and [hidden]");
+    const searched = searchedTexts(secretsInHeaders({ Authorization: 'Basic abc"déf' }));
+    expect(hideIn('abc"déf and abc\\"déf and abc\\"d\\u00e9f', searched)).toBe(
+      "[hidden] and [hidden] and [hidden]",
+    );
   });
 
-  it("ignores short values and headers such as Accept", () => {
-    const values = { A: "one", "Content-Type": "application/json", Accept: "text/plain" };
-    expect(secretsIn(values)).toEqual([]);
+  it("ignores short values, and headers such as Accept", () => {
+    expect(secretsIn({ A: "one" })).toEqual([]);
+    const headers = { A: "one", "Content-Type": "application/json", accept: "text/plain" };
+    expect(secretsInHeaders(headers)).toEqual([]);
+  });
+
+  it("finds nothing for an empty secret", () => {
+    expect(hideIn("some text", searchedTexts([""]))).toBe("some text");
+  });
+
+  it("leaves nothing of secrets that overlap", () => {
+    const searched = searchedTexts(["abcdef", "defghi", "ghi-jk", "aaaaaa"]);
+    expect(hideIn("<abcdefghi-jk> <defghi> abcdefdefghi aaaaaaaaaa", searched)).toBe(
+      "<[hidden]> <[hidden]> [hidden][hidden] [hidden]",
+    );
+  });
+
+  /** Which characters are part of a secret, one by one. */
+  function covered(text: string, secrets: readonly string[]): boolean[] {
+    const marks = Array.from(text, () => false);
+    for (const secret of secrets)
+      for (let at = 0; at + secret.length <= text.length; at++)
+        if (text.startsWith(secret, at)) marks.fill(true, at, at + secret.length);
+    return marks;
+  }
+  // Few characters, so that secrets begin with, contain and overlap each other.
+  const word = fc.string({ unit: fc.constantFrom("a", "b", "é"), minLength: 6, maxLength: 12 });
+  const scene = fc.array(word, { minLength: 1, maxLength: 4 }).chain((secrets) =>
+    fc.tuple(
+      fc.constant(secrets),
+      fc
+        .array(fc.oneof(fc.constantFrom(...secrets), word, fc.constantFrom("-", "a", "b\n")), {
+          maxLength: 8,
+        })
+        .map((parts) => parts.join("")),
+    ),
+  );
+
+  it("shows exactly the characters that are in no secret", () => {
+    fc.assert(
+      fc.property(scene, ([secrets, text]) => {
+        const marks = covered(text, secrets);
+        const open = Array.from(text)
+          .filter((_, at) => marks[at] === false)
+          .join("");
+        expect(hideIn(text, searchedTexts(secrets)).replaceAll("[hidden]", "")).toBe(open);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("gives the same for every place where an output is cut into chunks", () => {
+    fc.assert(
+      fc.property(scene, fc.array(fc.nat(20), { maxLength: 6 }), ([secrets, text], lengths) => {
+        const bytes = Buffer.from(text);
+        const whole = hideIn(text, searchedTexts(secrets));
+        const shown = (...ends: number[]): string => {
+          const filter = new SecretFilter(secrets);
+          let from = 0;
+          let all = "";
+          for (const end of [...ends, bytes.length]) {
+            all += filter.add(bytes.subarray(from, end));
+            from = end;
+          }
+          return Buffer.from(all + filter.end(), "latin1").toString();
+        };
+        for (let end = 0; end <= bytes.length; end++) expect(shown(end)).toBe(whole);
+        expect(shown(...Array.from(bytes.keys()))).toBe(whole);
+        let at = 0;
+        expect(shown(...lengths.map((length) => (at = Math.min(bytes.length, at + length))))).toBe(whole);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("holds back no more than the longest secret, however long it repeats", () => {
+    const filter = new SecretFilter(["aaaaaa"]);
+    let shown = "";
+    for (let piece = 0; piece < 1_000; piece++) shown += filter.add(Buffer.from("aaaaaaaaaa"));
+    expect(shown).toBe("[hidden]");
+    expect(filter.add(Buffer.from("bbb")) + filter.end()).toBe("bbb");
   });
 
   it("reaches all texts and keys of a JSON value", () => {

@@ -8,6 +8,8 @@ import { node, run, scene } from "./command-scene.js";
 
 const echoInput = `process.stdin.pipe(process.stdout)`;
 
+const SLOT = "2026-03-01T03:00:00.000Z";
+
 describe("a command job", () => {
   it("has its last line as summary, its exit code, and its whole stdout as output", async () => {
     const { result, record, output } = await run(node(`console.log("one"); console.log("two\\n\\n")`));
@@ -58,6 +60,25 @@ describe("a command job", () => {
     expect(result.summary).toBe("=> $(id) $& $1; `id` <=");
   });
 
+  it("gets its slot and key in arguments with {slot} and {key}, and the prompt on stdin", async () => {
+    const command = node(
+      `process.stdin.on("data", (data) => console.log(process.argv.slice(1).join("|") + "|" + data))`,
+      "{slot}",
+      "--once={key}",
+      "{agent}",
+    );
+    const { result } = await scene().run(
+      { runtime: { type: "command", command } },
+      { schedule: "hourly", slot: SLOT },
+    );
+    expect(result.summary).toBe(`${SLOT}|--once=worker/hourly@${SLOT}|{agent}|Do it`);
+  });
+
+  it("gets a prompt with {slot} unchanged, and an empty text for a slot that it does not have", async () => {
+    const command = node(`console.log(process.argv.slice(1).join("|"))`, "{prompt}", "<{slot}{key}>");
+    expect((await run(command, {}, "at {slot}")).result.summary).toBe("at {slot}|<>");
+  });
+
   it("gets nothing on stdin with input: none", async () => {
     const script = `process.stdin.on("data", () => console.log("input")).on("end", () => console.log("end"))`;
     expect((await run(node(script), { input: "none" })).output).toBe("end\n");
@@ -81,9 +102,9 @@ describe("a command job", () => {
 describe("the environment of a command job", () => {
   const dump = node(`console.log(JSON.stringify(process.env))`);
 
-  it("has the basic variables, those of env, and the job's id, agent, schedule and attempt", async () => {
+  it("has the basic variables, those of env, and the job's id, agent, schedule, slot, key and attempt", async () => {
     const runtime = { type: "command", command: dump, env: { MODE: "night", LEVEL: 3 } };
-    const { result, output } = await scene().run({ runtime }, { schedule: "hourly", attempt: 2 });
+    const { result, output } = await scene().run({ runtime }, { schedule: "hourly", slot: SLOT, attempt: 2 });
     expect(JSON.parse(output ?? "")).toMatchObject({
       PATH: process.env["PATH"],
       MODE: "night",
@@ -91,8 +112,21 @@ describe("the environment of a command job", () => {
       ROTA_JOB_ID: result.jobId,
       ROTA_AGENT: "worker",
       ROTA_SCHEDULE: "hourly",
+      ROTA_SLOT: SLOT,
+      ROTA_KEY: `worker/hourly@${SLOT}`,
       ROTA_ATTEMPT: "2",
     });
+  });
+
+  it("has no slot or key where the job has none, even if the process that started it has them", async () => {
+    process.env["ROTA_SLOT"] = SLOT;
+    process.env["ROTA_KEY"] = "outer/hourly";
+    const { output } = await run(dump, { pass_env: ["ROTA_SLOT", "ROTA_KEY"] });
+    delete process.env["ROTA_SLOT"];
+    delete process.env["ROTA_KEY"];
+    const seen: unknown = JSON.parse(output ?? "");
+    expect(seen).not.toHaveProperty("ROTA_SLOT");
+    expect(seen).not.toHaveProperty("ROTA_KEY");
   });
 
   it("has other variables of this process only if pass_env names them", async () => {
@@ -118,6 +152,56 @@ describe("a failing command job", () => {
       summary: "half",
     });
     expect(record).toMatchObject({ status: "failed", exit_code: 3 });
+  });
+
+  it.each([
+    [
+      "exits",
+      `console.error("first"); console.error("the reason is X"); process.exitCode = 3`,
+      "exited with code 3",
+    ],
+    [
+      "prints no line break",
+      `process.stderr.write("the reason is X"); process.exitCode = 3`,
+      "exited with code 3",
+    ],
+    [
+      "colours it, and prints blank lines after it",
+      `console.error("\\u001b[31mthe reason is X\\u001b[0m\\n \\n"); process.exitCode = 3`,
+      "exited with code 3",
+    ],
+    [
+      "is ended by a signal",
+      `process.stderr.write("the reason is X\\n", () => process.kill(process.pid, "SIGKILL"))`,
+      "was ended by SIGKILL",
+    ],
+  ])("has the last line of stderr in its error when the command %s", async (_, script, how) => {
+    const { result, record } = await run(node(script), { input: "none" });
+    expect(result.error).toBe(`The command ${how}: the reason is X`);
+    expect(record?.error).toBe(result.error);
+  });
+
+  it("has the error of a Node program in its error, not the version that Node prints last", async () => {
+    const { result } = await run(node(`throw new TypeError("the reason is X")`), { input: "none" });
+    expect(result.error).toBe("The command exited with code 1: TypeError: the reason is X");
+  });
+
+  it("has a long last line of stderr cut", async () => {
+    const { result } = await run(node(`console.error("x".repeat(100000)); process.exitCode = 3`));
+    expect(result.error).toBe(`The command exited with code 3: ${"x".repeat(500)}…`);
+  });
+
+  it("has nothing of stderr in the summary when the command succeeds", async () => {
+    const { result } = await run(node(`console.error("a warning"); console.log("done")`));
+    expect(result).toMatchObject({ status: "completed", summary: "done" });
+    expect(result.error).toBeUndefined();
+  });
+
+  it("hides secrets in the last line of stderr", async () => {
+    const { result } = await run(node(`console.error("bad key " + process.env.KEY); process.exitCode = 3`), {
+      env: { KEY: "abcdefgh\nij" },
+    });
+    expect(result.error).toBe("The command exited with code 3: bad key [hidden]");
   });
 
   it("names the signal that ended the command", async () => {

@@ -4,14 +4,16 @@ import { ask } from "./http-scene.js";
 import { json, LoopbackServer } from "../loopback-server.js";
 import { type Ended, Scene } from "../scene.js";
 
+const SLOT = "2026-03-01T03:00:00.000Z";
+
 describe("an http job", () => {
-  it("posts its prompt, id, agent, schedule, attempt and work item as JSON", async () => {
+  it("posts its prompt, id, agent, schedule, slot, key, attempt and work item as JSON", async () => {
     await using server = await LoopbackServer.listening();
     const workItem = { id: "7", title: "Fix it" };
     const { result } = await ask(
       `${server.url}/hook`,
       {},
-      { prompt: 'Say "hi"\n', schedule: "hourly", workItem },
+      { prompt: 'Say "hi"\n', schedule: "hourly", slot: SLOT, attempt: 2, workItem },
     );
     expect(server.heard).toMatchObject([
       { method: "POST", path: "/hook", headers: { "content-type": "application/json" } },
@@ -21,9 +23,43 @@ describe("an http job", () => {
       job_id: result.jobId,
       agent: "worker",
       schedule: "hourly",
-      attempt: 1,
+      slot: SLOT,
+      key: `worker/hourly@${SLOT}`,
+      attempt: 2,
       work_item: workItem,
     });
+  });
+
+  it("posts null as its slot and key where it has none", async () => {
+    await using server = await LoopbackServer.listening();
+    await ask(server.url);
+    expect(JSON.parse(server.heard[0]?.body ?? "")).toMatchObject({ slot: null, key: null });
+  });
+
+  it("fills in its slot and key in body, headers and address", async () => {
+    await using server = await LoopbackServer.listening();
+    const headers = { "Idempotency-Key": "{key}", "X-Slot": "at {slot}", "X-Plain": "{prompt} {other}" };
+    const body = { at: "{slot}", once: "{key}" };
+    const options = { schedule: "hourly", slot: SLOT };
+    await ask(`${server.url}/runs/{slot}?once={key}&x={prompt}`, { headers, body }, options);
+    const key = `worker/hourly@${SLOT}`;
+    expect(server.heard).toMatchObject([
+      {
+        path: `/runs/${encodeURIComponent(SLOT)}?once=${encodeURIComponent(key)}&x={prompt}`,
+        headers: { "idempotency-key": key, "x-slot": `at ${SLOT}`, "x-plain": "{prompt} {other}" },
+      },
+    ]);
+    expect(JSON.parse(server.heard[0]?.body ?? "")).toEqual({ at: SLOT, once: key });
+  });
+
+  it("fills in its key in the headers of a GET, in ASCII", async () => {
+    await using server = await LoopbackServer.listening();
+    const headers = { "Idempotency-Key": "{key}" };
+    const options = { schedule: "stündlich\n∞", slot: SLOT };
+    await ask(server.url, { method: "GET", headers }, options);
+    expect(server.heard).toMatchObject([
+      { headers: { "idempotency-key": `worker/st%C3%BCndlich%0A%E2%88%9E@${SLOT}` } },
+    ]);
   });
 
   it("has the status as its exit code, and the JSON of the response", async () => {

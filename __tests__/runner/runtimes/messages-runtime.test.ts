@@ -1,5 +1,5 @@
 /** Jobs that listen to an agent SDK's messages, from one that ends well to one that hangs. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, expectTypeOf, it } from "vitest";
 import type { SdkQuery } from "../../../src/runner/runtime.js";
 import { type Ended, Scene, settleable } from "../scene.js";
 
@@ -22,6 +22,37 @@ describe("a messages job", () => {
     await new Scene({ sdkQuery }).run({ runtime }, { prompt: "Hello" });
     expect(asked).toMatchObject([{ prompt: "Hello", options: { model: "small" } }]);
     expect(asked[0]?.abortController.signal.aborted).toBe(false);
+    // Where SDKs read it.
+    expect(asked[0]?.options.abortController).toBe(asked[0]?.abortController);
+  });
+
+  it("gives each job its own AbortController, and leaves the configured options as they are", async () => {
+    const controllers = new Set<unknown>();
+    const sdkQuery: SdkQuery = ({ options }) => {
+      controllers.add(options.abortController);
+      return saying();
+    };
+    const runtime = Object.freeze({ type: "messages", options: Object.freeze({ model: "small" }) });
+    const scene = new Scene({ sdkQuery });
+    await scene.run({ runtime });
+    await scene.run({ runtime });
+    expect(controllers.size).toBe(2);
+    expect(runtime.options).toEqual({ model: "small" });
+  });
+
+  it("fits the types of agent SDKs, whose options are optional and have types", () => {
+    interface SdkOptions {
+      abortController?: AbortController;
+      model?: string;
+      env?: Record<string, string | undefined>;
+    }
+    type Query = (question: {
+      prompt: string | AsyncIterable<{ type: "user" }>;
+      options?: SdkOptions;
+    }) => AsyncGenerator<{ type: "result" }, void>;
+    expectTypeOf<Query>().toExtend<SdkQuery>();
+    expectTypeOf<(question: { prompt: string }) => AsyncIterable<unknown>>().toExtend<SdkQuery>();
+    expectTypeOf<(question: { prompt: number }) => AsyncIterable<unknown>>().not.toExtend<SdkQuery>();
   });
 
   it("has each message as a line of JSON in its output", async () => {
@@ -107,6 +138,14 @@ describe("a failing messages job", () => {
     ],
   ])("has the reason in its result when sdkQuery throws %s", async (_, sdkQuery) => {
     expect((await listen(sdkQuery)).result).toMatchObject({ status: "failed", error: "boom" });
+  });
+
+  it("has the reason of an error message when the SDK throws after it", async () => {
+    const { result } = await listen(async function* () {
+      yield { type: "result", is_error: true, errors: ["no money"] };
+      throw new Error("the program exited with code 1");
+    });
+    expect(result).toMatchObject({ status: "failed", error: "no money" });
   });
 
   it("reports an sdkQuery that returns no async iterable", async () => {

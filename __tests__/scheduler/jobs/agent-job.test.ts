@@ -1,5 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { FakeClock, type Job, MemoryStore, Scheduler } from "../../../src/index.js";
+import {
+  type Agent,
+  type ExecuteOptions,
+  type ExecutorResult,
+  FakeClock,
+  type Job,
+  MemoryStore,
+  RuntimeRegistry,
+  Scheduler,
+  type SchedulerOptions,
+  type TriggerInfo,
+} from "../../../src/index.js";
 
 const quiet = { info() {}, warn() {}, error() {} };
 const schedules = { hourly: { type: "interval", interval: "1h" } } as const;
@@ -55,6 +66,108 @@ describe("what a job is given", () => {
     await clock.advance("1m");
     expect(seen).toEqual([true]);
     await scheduler.stop();
+  });
+
+  const cronAgent = (more: Partial<Agent> = {}): Agent => ({
+    name: "reporter",
+    schedules: { nightly: { type: "cron", expression: "0 3 * * *", timezone: "UTC" } },
+    ...more,
+  });
+  const SLOT = "2026-03-02T03:00:00.000Z";
+
+  /** What jobs saw until a minute after the slot. */
+  async function untilSlot(more: Partial<Agent>, options: SchedulerOptions = {}): Promise<void> {
+    const clock = new FakeClock("2026-03-01T12:00:00.400Z");
+    const scheduler = new Scheduler({ store: new MemoryStore(), clock, logger: quiet, ...options });
+    await scheduler.start([cronAgent(more)]);
+    await clock.advanceTo("2026-03-02T03:01:00Z");
+    await scheduler.stop();
+  }
+
+  it("has its slot as a Date and its key, not the time of its start", async () => {
+    const seen: unknown[] = [];
+    await untilSlot({ run: ({ slot, key, attempt }: Job) => void seen.push(slot, key, attempt) });
+    expect(seen).toEqual([new Date(SLOT), `reporter/nightly@${SLOT}`, 1]);
+  });
+
+  it("keeps its slot for itself: a job that changes the Date changes nothing else", async () => {
+    const seen: unknown[] = [];
+    await untilSlot({
+      run: (job: Job) => {
+        job.slot?.setTime(0);
+        seen.push(job.slot, job.key);
+      },
+    });
+    expect(seen).toEqual([new Date(SLOT), `reporter/nightly@${SLOT}`]);
+  });
+
+  it("has the time of the request as the slot of a manual job, which its record has too", async () => {
+    const clock = new FakeClock("2026-03-01T12:00:00Z");
+    const store = new MemoryStore();
+    const scheduler = new Scheduler({ store, clock, logger: quiet });
+    const seen: unknown[] = [];
+    await scheduler.start([cronAgent({ run: ({ slot, key }: Job) => void seen.push(slot, key) })]);
+    await clock.advance("5m");
+    await scheduler.trigger("reporter", "nightly");
+    await clock.advance("1s");
+    const [record] = await store.jobs.list();
+    expect(seen).toEqual([new Date(record?.slot ?? 0), `reporter/nightly@${record?.slot}`]);
+    await scheduler.stop();
+  });
+
+  it.each<[string, SchedulerOptions]>([
+    [
+      "onTrigger",
+      {
+        onTrigger: async () => {
+          throw new Error("no luck", { cause: new Error("no network") });
+        },
+      },
+    ],
+    [
+      "a jobExecutor",
+      {
+        jobExecutor: {
+          execute: () => {
+            throw new Error("no luck", { cause: new Error("no network") });
+          },
+        },
+      },
+    ],
+  ])("has the stack and the causes of what %s throws in its output", async (_, options) => {
+    const store = new MemoryStore();
+    await untilSlot({}, { ...options, store });
+    const [record] = await store.jobs.list();
+    expect(record).toMatchObject({ status: "failed", error: "no luck" });
+    const output = await store.jobs.readOutput(record?.id ?? "");
+    expect(output).toMatch(/^Error: no luck\n {4}at [^]*\nCaused by: Error: no network\n {4}at [^]*\n$/);
+  });
+
+  it.each<[string, () => Promise<never>]>([
+    ["cannot be opened", () => Promise.reject(new Error("away"))],
+    ["hangs", () => new Promise(() => {})],
+  ])("ends when onTrigger throws and its output %s", async (_, openOutput) => {
+    const store = new MemoryStore();
+    store.jobs.openOutput = openOutput;
+    await untilSlot({}, { store, onTrigger: () => Promise.reject(new Error("no luck")) });
+    expect(await store.jobs.list()).toMatchObject([{ status: "failed", error: "no luck" }]);
+  });
+
+  it("has slot and key in every runtime, an executor and onTrigger", async () => {
+    const seen: unknown[] = [];
+    const runtimes = new RuntimeRegistry();
+    runtimes.register("own", () => ({ run: ({ slot, key }) => void seen.push(slot, key) }));
+    await untilSlot({ runtime: { type: "own" } }, { runtimes });
+    const execute = ({ slot, key }: ExecuteOptions): ExecutorResult => {
+      seen.push(slot, key);
+      return { success: true };
+    };
+    await untilSlot({}, { jobExecutor: { execute } });
+    const onTrigger = async ({ slot, key }: TriggerInfo): Promise<void> => void seen.push(slot, key);
+    await untilSlot({}, { onTrigger });
+    expect(seen).toEqual(
+      Array.from({ length: 3 }, () => [new Date(SLOT), `reporter/nightly@${SLOT}`]).flat(),
+    );
   });
 });
 

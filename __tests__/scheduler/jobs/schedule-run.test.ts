@@ -68,6 +68,19 @@ describe("runSchedule", () => {
     await store.close();
   });
 
+  it.each([
+    ["the due time that has come", "2026-02-28T23:55:00.000Z", "2026-02-28T23:55:00.000Z"],
+    ["now when the next time is to come", "2026-03-01T00:04:00.000Z", "2026-03-01T00:00:00.000Z"],
+    ["now when nothing is planned", undefined, "2026-03-01T00:00:00.000Z"],
+  ])("gives its job a slot: %s", async (_, next_run_at, slot) => {
+    const seen: unknown[] = [];
+    const run: Agent["run"] = (job) => void seen.push(job.slot, job.key);
+    const { store } = await ranOnce({ agent: { name: "reader", run }, scheduleState: { next_run_at } });
+    expect(seen).toEqual([new Date(slot), `reader/news@${slot}`]);
+    expect(await store.jobs.list()).toMatchObject([{ slot }]);
+    await store.close();
+  });
+
   it("backs off after a failure, and counts the next attempt", async () => {
     const stateDir = stateDirectory();
     const failing: Agent = {
@@ -107,6 +120,20 @@ describe("runSchedule", () => {
     });
     expect(await store.jobs.list()).toEqual([]);
     expect((await store.read(KEY)).next_run_at).toBe("2026-03-01T00:05:00.000Z");
+    await store.close();
+  });
+
+  it("returns the error of an executor as text, and plans the next run", async () => {
+    const jobExecutor = {
+      execute: () => ({ success: false, error: new Error("no answer"), summary: 7 as never }),
+    };
+    const { result, store } = await ranOnce({ jobExecutor });
+    expect(result).toMatchObject({ success: false, error: "no answer" });
+    expect(await store.read(KEY)).toMatchObject({
+      status: "idle",
+      last_error: "no answer",
+      failure_count: 1,
+    });
     await store.close();
   });
 

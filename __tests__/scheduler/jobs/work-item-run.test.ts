@@ -149,6 +149,43 @@ describe("a run on a work item", () => {
     await scheduler.stop();
   });
 
+  it("does not run on an item that its manager did not claim, and reports nothing about it", async () => {
+    const told = telling({ item, claimed: false });
+    const { record, lines, scheduler } = await ran(told, { run: boom });
+    expect(record?.error ?? null).toBeNull();
+    expect(told.calls).toEqual(["asked for fixer"]);
+    expect(lines).toContain("There was work for fixer/work, but it was claimed elsewhere first.");
+    await scheduler.stop();
+  });
+
+  it.each([null, undefined])("does not run when its manager returns %s", async (nothing) => {
+    const told = telling(nothing as never);
+    const { record, scheduler } = await ran(told, { run: boom });
+    expect(record?.error ?? null).toBeNull();
+    expect(told.calls).toEqual(["asked for fixer"]);
+    await scheduler.stop();
+  });
+
+  it("runs on an item that its manager says is claimed", async () => {
+    const told = telling({ item, claimed: true });
+    const { record, scheduler } = await ran(told, { run: () => "done" });
+    expect(record).toMatchObject({ status: "completed", summary: "done" });
+    await scheduler.stop();
+  });
+
+  it.each([0, -1, Number.NaN, "5m"])("is not renewed every %s", async (renewEveryMs) => {
+    let renewals = 0;
+    const renewWorkItem = async (): Promise<boolean> => {
+      renewals++;
+      return true;
+    };
+    const clock = new FakeClock();
+    const told = telling({ item, renewEveryMs: renewEveryMs as never }, { renewWorkItem });
+    const { scheduler } = await ran(told, { clock, run: () => clock.sleep("5m") });
+    expect(renewals).toBe(0);
+    await scheduler.stop();
+  });
+
   it("logs what it claimed and reported", async () => {
     const { lines, scheduler } = await ran(telling({ item }), { run: () => "done" });
     expect(lines).toContain("Claimed list:7 for fixer/work: Fix the login");

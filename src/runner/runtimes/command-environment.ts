@@ -1,5 +1,6 @@
 /** The environment of a command: basic variables, the configured ones, and which job it runs. */
 import type { RuntimeJob } from "../runtime.js";
+import { slotValues } from "./template.js";
 
 /** Variables that every command gets; they hold no secrets. */
 const PASSED_ALWAYS = [
@@ -40,12 +41,22 @@ export function environmentOf(
   all: Environment,
 ): Record<string, string> {
   const { jobId, agent, schedule, attempt } = job;
-  return {
+  const { slot, key } = slotValues(job);
+  return present({
     ...passed([...PASSED_ALWAYS, ...passedNames], all),
     ...given,
     ROTA_JOB_ID: jobId,
     ROTA_AGENT: agent.name,
-    ...(schedule === undefined ? {} : { ROTA_SCHEDULE: schedule }),
+    ROTA_SCHEDULE: schedule,
+    ROTA_SLOT: slot,
+    ROTA_KEY: key,
     ROTA_ATTEMPT: String(attempt),
-  };
+  });
+}
+
+/** Without the variables that the job has no value for: a command must not see the slot of an outer job. */
+function present(values: Readonly<Record<string, string | null | undefined>>): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(values)) if (value != null) result[name] = value;
+  return result;
 }

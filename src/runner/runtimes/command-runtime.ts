@@ -12,6 +12,7 @@ import { freeChunk } from "../output/free-chunk.js";
 import { LastLine } from "../output/last-line.js";
 import { type GroupExit, ProcessGroup } from "./process-group.js";
 import type { Runtime, RuntimeConfiguration, RuntimeContext, RuntimeJob, RuntimeResult } from "../runtime.js";
+import { fillTemplate, slotValues } from "./template.js";
 import { secretsIn } from "../output/secrets.js";
 
 interface Command {
@@ -34,10 +35,15 @@ export function commandRuntime(configuration: RuntimeConfiguration, context: Run
   return {
     lingerMs: LINGER_MS,
     get secrets() {
-      return secretsIn({ ...passed(namedOnly(command.passEnv), process.env), ...command.env });
+      return secretsOf(command);
     },
     run: (job) => runCommand(job, command, context),
   };
+}
+
+/** Two lists: of a variable that is in both, both values are secret. */
+function secretsOf({ env, passEnv }: Command): readonly string[] {
+  return [...secretsIn(passed(namedOnly(passEnv), process.env)), ...secretsIn(env)];
 }
 
 function readCommand(configuration: RuntimeConfiguration): Command {
@@ -75,20 +81,30 @@ async function runCommand(
     return failure(whyNotStarted(error, command));
   }
   const stopKilling = killOnAbort(group, signal, context);
-  const last = new LastLine();
+  const secrets = secretsOf(command);
+  const lastOutput = new LastLine(secrets);
+  const lastError = new LastLine(secrets);
   const { stdout, stderr } = group.process;
   const reading = Promise.all([
     readAll(stdout, (bytes) => {
-      last.add(bytes);
+      lastOutput.add(bytes);
       return job.write(bytes);
     }),
-    readAll(stderr, (bytes) => job.write(bytes)),
+    readAll(stderr, (bytes) => {
+      lastError.add(bytes);
+      return job.write(bytes);
+    }),
   ]);
   try {
     const input = command.hasInput ? feed(group, job.prompt) : undefined;
     const exit = await group.exited;
     await withTimeout(context.clock, DRAIN_MS, reading, () => {});
-    return exitResult(exit, { summary: last.text, isAborted: signal.aborted, inputError: input?.error });
+    return exitResult(exit, {
+      summary: lastOutput.text,
+      reason: lastError.reason,
+      isAborted: signal.aborted,
+      inputError: input?.error,
+    });
   } catch (error) {
     return failure(whyNotStarted(error, command));
   } finally {
@@ -103,7 +119,8 @@ function startCommand(
 ): ProcessGroup {
   if (job.prompt.includes("\0") && args.some((argument) => argument.includes(PROMPT)))
     throw new Error("the prompt holds a NUL, which no argument can");
-  const filled = args.map((argument) => argument.replaceAll(PROMPT, () => job.prompt));
+  const values = { prompt: job.prompt, ...slotValues(job) };
+  const filled = args.map((argument) => fillTemplate(argument, values));
   return new ProcessGroup(program, filled, {
     cwd,
     env: environmentOf(job, env, passEnv, process.env),
@@ -166,20 +183,23 @@ async function isDirectory(path: string): Promise<boolean> {
 
 interface ExitFacts {
   readonly summary: string | undefined;
+  /** The last line of stderr. */
+  readonly reason: string | undefined;
   readonly isAborted: boolean;
   readonly inputError: Error | undefined;
 }
 
 function exitResult(
   { code, signal }: GroupExit,
-  { summary, isAborted, inputError }: ExitFacts,
+  { summary, reason, isAborted, inputError }: ExitFacts,
 ): RuntimeResult {
   const exitCode = code ?? undefined;
   if (code === 0 && !isAborted) return { success: true, summary, exitCode };
   const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
   const why = isAborted ? " after it was told to end" : "";
   const input = inputError === undefined ? "" : ", and had not read its whole input";
-  return { success: false, summary, exitCode, error: `The command ${how}${why}${input}.` };
+  const end = reason === undefined ? "." : `: ${reason}`;
+  return { success: false, summary, exitCode, error: `The command ${how}${why}${input}${end}` };
 }
 
 function failure(error: string): RuntimeResult {

@@ -1,6 +1,9 @@
-/** Runs a job by calling the agent's own `run`. A text that it returns is the job's summary. */
+/**
+ * Runs a job by calling the agent's own `run`. A text that it returns is the job's summary, an object with a boolean
+ * `success` is its result, and any other JSON value is kept as its response.
+ */
 import { RunnerError } from "../errors.js";
-import { isPromiseLike } from "../../fields.js";
+import { isFields, isPromiseLike } from "../../fields.js";
 import type { Runtime, RuntimeJob, RuntimeResult } from "../runtime.js";
 
 /** All agents share this one: it has no configuration. */
@@ -20,5 +23,24 @@ export const functionRuntime: Runtime = {
 const SUCCESS: RuntimeResult = { success: true };
 
 function successOf(returned: unknown): RuntimeResult {
-  return typeof returned === "string" ? { success: true, summary: returned } : SUCCESS;
+  if (returned == null) return SUCCESS;
+  return typeof returned === "string" ? { success: true, summary: returned } : resultOf(returned);
+}
+
+function resultOf(returned: unknown): RuntimeResult {
+  if (isResult(returned)) return returned;
+  return isPlainJson(returned) ? { success: true, responseBody: returned } : SUCCESS;
+}
+
+/** The runner checks what else it has. */
+function isResult(returned: unknown): returned is RuntimeResult {
+  return isFields(returned) && typeof returned["success"] === "boolean";
+}
+
+/** Not an object of a class: a connection or a response is no result, and its JSON says nothing. */
+function isPlainJson(value: unknown): boolean {
+  if (typeof value !== "object" || value === null)
+    return typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value));
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype || Array.isArray(value);
 }

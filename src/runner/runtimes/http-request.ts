@@ -4,10 +4,12 @@ import { quote } from "../../errors.js";
 import type { HttpRequest } from "../../http-exchange.js";
 import { invalidRuntime, refuseUnknownKeys, textAt, timeoutMs, valuesAt } from "../configuration.js";
 import type { RuntimeConfiguration, RuntimeJob } from "../runtime.js";
-import { escapeJson, fillJson, fillTemplate, templateValues } from "./template.js";
+import { escapeJson, fillJson, fillTemplate, slotValues, templateValues } from "./template.js";
 
 export interface HttpTarget {
   readonly url: URL;
+  /** The address as it was given. A parsed one has other characters in place of the braces. */
+  readonly template: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
@@ -31,8 +33,10 @@ export function readTarget(configuration: RuntimeConfiguration): HttpTarget {
     throw invalidRuntime(
       `The max_redirects of an http runtime is ${quote(maxRedirects)}, expected a whole number from 0.`,
     );
+  const template = textAt(configuration, "url") ?? "";
   return {
-    url: readUrl(textAt(configuration, "url")),
+    url: readUrl(template),
+    template,
     method,
     headers: readHeaders(configuration),
     body,
@@ -42,8 +46,8 @@ export function readTarget(configuration: RuntimeConfiguration): HttpTarget {
 }
 
 /** Not shown where it is wrong: it may hold a password. */
-function readUrl(text: string | undefined): URL {
-  const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined;
+function readUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw invalidRuntime(
       `The url of an http runtime is missing or wrong, expected "https://…" or "http://…".`,
@@ -64,7 +68,13 @@ function readHeaders(configuration: RuntimeConfiguration): Readonly<Record<strin
   return headers;
 }
 
-export function requestOf(job: RuntimeJob, { url, method, headers, body }: HttpTarget): HttpRequest {
+export function requestOf(job: RuntimeJob, target: HttpTarget): HttpRequest {
+  const { method, body } = target;
+  const names = slotValues(job);
+  const url = new URL(fillTemplate(target.template, names, encodeURIComponent));
+  const headers = Object.fromEntries(
+    Object.entries(target.headers).map(([name, value]) => [name, fillTemplate(value, names, asciiText)]),
+  );
   if (method === "GET" || method === "HEAD") return { url, method, headers, body: undefined };
   const values = templateValues(job);
   const given = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1];
@@ -88,9 +98,23 @@ export function requestOf(job: RuntimeJob, { url, method, headers, body }: HttpT
   };
 }
 
+/** A header cannot hold other characters. */
+function asciiText(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]+/g, encodeURIComponent);
+}
+
+/** The headers that describe a body, as the fetch standard lists them. */
+const BODY_HEADERS: ReadonlySet<string> = new Set([
+  "content-type",
+  "content-encoding",
+  "content-language",
+  "content-location",
+]);
+
 /**
- * The request that a redirect asks for; text says why there is none. Another origin gets nothing of the headers but the
- * type of the body, also when it leads back.
+ * The request that a redirect asks for; text says why there is none. As fetch does, 307 and 308 repeat the body, also to a
+ * different origin. Of the headers such an origin gets the description of the body only, also when it leads back: fetch
+ * withholds Authorization, but any other header may hold a credential too.
  */
 export function redirected(
   request: HttpRequest,
@@ -106,8 +130,12 @@ export function redirected(
   const becomesGet =
     !isSafe && (status === 303 || ((status === 301 || status === 302) && request.method === "POST"));
   const body = becomesGet ? undefined : request.body;
-  const type = body?.startsWith("{") === true ? JSON_TYPE : "text/plain;charset=UTF-8";
-  const openHeaders: Record<string, string> = body === undefined ? {} : { "content-type": type };
-  const headers = url.origin === request.url.origin ? request.headers : openHeaders;
+  if (body !== undefined && request.url.protocol === "https:" && url.protocol === "http:")
+    return "its redirect leads from https to http";
+  const isSameOrigin = url.origin === request.url.origin;
+  const sent = Object.entries(request.headers).filter(([name]) =>
+    BODY_HEADERS.has(name.toLowerCase()) ? body !== undefined : isSameOrigin,
+  );
+  const headers = Object.fromEntries(sent);
   return { url, method: becomesGet ? "GET" : request.method, body, headers };
 }

@@ -13,11 +13,11 @@ import {
 import { type HttpTarget, readTarget, redirected, requestOf } from "./http-request.js";
 import { LONGEST_RESPONSE } from "../result.js";
 import type { Runtime, RuntimeConfiguration, RuntimeContext, RuntimeJob, RuntimeResult } from "../runtime.js";
-import { secretsIn } from "../output/secrets.js";
+import { secretsInHeaders } from "../output/secrets.js";
 
 export function httpRuntime(configuration: RuntimeConfiguration, context: RuntimeContext): Runtime {
   const target = readTarget(configuration);
-  return { secrets: secretsIn(target.headers), run: (job) => ask(job, target, context) };
+  return { secrets: secretsInHeaders(target.headers), run: (job) => ask(job, target, context) };
 }
 
 async function ask(job: RuntimeJob, target: HttpTarget, { clock }: RuntimeContext): Promise<RuntimeResult> {

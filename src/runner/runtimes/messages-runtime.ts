@@ -13,7 +13,7 @@ import type {
   RuntimeResult,
   SdkQuery,
 } from "../runtime.js";
-import { secretsIn } from "../output/secrets.js";
+import { secretsIn, secretsInHeaders } from "../output/secrets.js";
 
 export function messagesRuntime(configuration: RuntimeConfiguration, { sdkQuery }: RuntimeContext): Runtime {
   refuseUnknownKeys(configuration, ["options"]);
@@ -22,7 +22,7 @@ export function messagesRuntime(configuration: RuntimeConfiguration, { sdkQuery 
     throw invalidRuntime("The options of a messages runtime are not a map, expected those of the SDK.");
   if (sdkQuery === undefined)
     throw invalidRuntime("A messages runtime needs an sdkQuery: give one to the scheduler or executor.");
-  const secrets = secretsIn({ ...textsOf(options["env"]), ...textsOf(options["headers"]) });
+  const secrets = [...secretsIn(textsOf(options["env"])), ...secretsInHeaders(textsOf(options["headers"]))];
   return { secrets, run: (job) => readMessages(job, sdkQuery, options) };
 }
 
@@ -41,7 +41,8 @@ async function readMessages(
   if (signal.aborted) abort();
   else signal.addEventListener("abort", abort, { once: true });
   try {
-    const messages = await waiting.for(() => sdkQuery({ prompt, abortController, options }));
+    const question = { prompt, abortController, options: { ...options, abortController } };
+    const messages = await waiting.for(() => sdkQuery(question));
     // A host's function may return anything.
     if (messages !== undefined && !(Symbol.asyncIterator in Object(messages)))
       throw new TypeError("The sdkQuery returned no async iterable of messages.");
@@ -64,14 +65,19 @@ async function collect(
 ): Promise<RuntimeResult | undefined> {
   let summary: string | undefined;
   let error: string | undefined;
-  for (;;) {
-    const step = await waiting.for(() => iterator.next());
-    if (step === undefined) return undefined;
-    if (step.done === true) break;
-    const message: unknown = step.value;
-    summary = summaryIn(message) ?? summary;
-    error = errorIn(message) ?? error;
-    for (const piece of lineOf(message)) await job.write(piece);
+  try {
+    for (;;) {
+      const step = await waiting.for(() => iterator.next());
+      if (step === undefined) return undefined;
+      if (step.done === true) break;
+      const message: unknown = step.value;
+      summary = summaryIn(message) ?? summary;
+      error = errorIn(message) ?? error;
+      for (const piece of lineOf(message)) await job.write(piece);
+    }
+  } catch (thrown) {
+    // An SDK reports an error, and then throws because its program has exited.
+    if (error === undefined) throw thrown;
   }
   return error === undefined ? { success: true, summary } : { success: false, summary, error };
 }

@@ -5,14 +5,25 @@ import type { RuntimeJob } from "../runtime.js";
 /** The values by name; `work_item` is the whole item. */
 export function templateValues(job: RuntimeJob): Readonly<Record<string, unknown>> {
   const { prompt, jobId, agent, schedule, attempt, workItem } = job;
+  const { slot, key } = slotValues(job);
   return {
     prompt,
     job_id: jobId,
     agent: agent.name,
     schedule: schedule ?? null,
+    slot,
+    key,
     attempt,
     work_item: workItem ?? null,
   };
+}
+
+/** The values that may stand outside a body: in arguments, headers and addresses. */
+export function slotValues({ slot, key }: RuntimeJob): {
+  readonly slot: string | null;
+  readonly key: string | null;
+} {
+  return { slot: slot?.toISOString() ?? null, key };
 }
 
 /** In one pass: names inside a filled-in value stay as they are. */

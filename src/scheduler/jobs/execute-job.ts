@@ -1,8 +1,13 @@
 /** How a scheduler runs its jobs: in the host's own way, by the host's executor, or by each agent's own runtime. */
+import { withTimeout } from "../../clock.js";
+import { messageOf, RotaError } from "../../errors.js";
 import type { ExecuteOptions } from "../../runner/job-executor.js";
-import { JobRunner } from "../../runner/job-runner.js";
+import { jobKey } from "../../runner/job-context.js";
+import { DEFAULT_OUTPUT_TIMEOUT_MS, JobRunner } from "../../runner/job-runner.js";
+import { stacksOf } from "../../runner/output/error-stack.js";
 import { WorkSourceManager } from "../../work-sources/manager.js";
 import type { WorkItem } from "../../work-sources/work-source.js";
+import { checkedExecution, type JobResult } from "../../runner/result.js";
 import type { ExecutorResult, RunResult } from "../agent.js";
 import type { ExecuteJob } from "./job-starter.js";
 import { type Job, resultOf, triggerInfo } from "./job.js";
@@ -19,14 +24,14 @@ export function jobExecution(options: SchedulerOptions, context: SchedulerContex
   const { onTrigger, workSourceManager } = options;
   const { clock, log: logger } = context;
   if (onTrigger !== undefined)
-    return async (job) => {
-      await onTrigger(triggerInfo(job));
-      return resultOf(undefined);
-    };
+    return (job) =>
+      runByHost(job, context, async () => {
+        await onTrigger(triggerInfo(job));
+      });
   const parts = { sources: workSourceManager ?? new WorkSourceManager({ clock, logger }), clock, logger };
   if (options.jobExecutor !== undefined) {
     const execute = by(options.jobExecutor, context);
-    return async (job) => resultOf(await runSlot(job, parts, execute));
+    return (job) => runByHost(job, context, () => runSlot(job, parts, execute));
   }
   const runner = runnerOf(options, context);
   const run: RunJob<Job> = (job, prompt, workItem) => runner.run(job, prompt, workItem);
@@ -34,6 +39,35 @@ export function jobExecution(options: SchedulerOptions, context: SchedulerContex
     job.schedule.work_source === undefined
       ? runner.run(job, buildSchedulePrompt(job.schedule))
       : Promise.resolve(runSlot(job, parts, run)).then(resultOf);
+}
+
+/** Runs a job by code of the host. The job's output keeps the stack of what it throws. */
+async function runByHost(
+  job: Job,
+  context: SchedulerContext,
+  run: () => Promise<RunResult | void> | RunResult | undefined,
+): Promise<JobResult> {
+  try {
+    return resultOf(await run());
+  } catch (error) {
+    const stacks = job.isStopped || error instanceof RotaError ? undefined : stacksOf(error);
+    if (stacks !== undefined) await keepOutput(job, `${stacks}\n`, context);
+    throw error;
+  }
+}
+
+/** Tries once: the host may have opened the output itself. Never rejects. */
+async function keepOutput({ id }: Job, text: string, { clock, log, store }: SchedulerContext): Promise<void> {
+  const write = async (): Promise<void> => {
+    const output = await store.jobs.openOutput(id);
+    await output.write(text);
+    await output.close();
+  };
+  try {
+    await withTimeout(clock, DEFAULT_OUTPUT_TIMEOUT_MS, write(), () => {});
+  } catch (error) {
+    log.warn(`Could not keep the output of ${id}: ${messageOf(error)}`);
+  }
 }
 
 function runnerOf({ sdkQuery, runtimes }: SchedulerOptions, context: SchedulerContext): JobRunner {
@@ -50,15 +84,16 @@ function runnerOf({ sdkQuery, runtimes }: SchedulerOptions, context: SchedulerCo
 }
 
 function by(executor: JobExecution, { store }: SchedulerContext): RunJob<Job> {
-  return (running, prompt, workItem) => {
-    const { agent, scheduleName: schedule, job, signal, claim } = running;
-    return executor.execute({
+  return async (running, prompt, workItem) => {
+    const { agent, scheduleName: schedule, job, signal } = running;
+    const returned = await executor.execute({
       agent,
       prompt,
       store,
       triggerType: job.trigger,
       schedule,
-      slot: claim.slot,
+      slot: job.slot === null ? undefined : new Date(job.slot),
+      key: jobKey(job),
       source: job.source,
       attempt: job.attempt,
       workItem,
@@ -68,6 +103,7 @@ function by(executor: JobExecution, { store }: SchedulerContext): RunJob<Job> {
       signal,
       job,
     });
+    return checkedExecution(returned);
   };
 }
 
@@ -76,7 +112,7 @@ type RunJob<Run> = (
   run: Run,
   prompt: string,
   workItem: WorkItem | undefined,
-) => Promise<ExecutorResult | undefined> | ExecutorResult | undefined;
+) => Promise<RunResult | undefined> | RunResult | undefined;
 
 /** Runs a schedule's job with its prompt, on a work item where the schedule has a work source. */
 export function runSlot<Run extends WorkRun>(

@@ -4,6 +4,7 @@
  */
 import { messageOf } from "../../errors.js";
 import { isoText } from "../../iso-time.js";
+import { jobKey } from "../../runner/job-context.js";
 import type { JobResult } from "../../runner/result.js";
 import type { EndedJobRecord, JobRecord } from "../../state/job-log/job-log.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
@@ -197,6 +198,10 @@ export interface TriggerInfo {
   /** The state of the schedule as the job found it. */
   readonly scheduleState: ScheduleState;
   readonly jobId: string;
+  /** The due time that the job runs for, the same in every attempt; `null` for a job without one. */
+  readonly slot: Date | null;
+  /** "agent/schedule@slot": an idempotency key, the same in every attempt; `null` without a slot. */
+  readonly key: string | null;
   /** The job's record as it is at its start: why and for when it runs, which attempt it is. */
   readonly job: JobRecord;
   /** Fires when the job is cancelled, or the scheduler no longer waits for it. */
@@ -220,6 +225,8 @@ export function triggerInfo({
     definition: schedule,
     scheduleState: Object.freeze({ ...scheduleState }),
     jobId: id,
+    slot: job.slot === null ? null : new Date(job.slot),
+    key: jobKey(job),
     job: Object.freeze({ ...job }),
     signal,
   });

@@ -4,9 +4,11 @@
  */
 import { type Clock, systemClock } from "../../clock.js";
 import { messageOf } from "../../errors.js";
+import { isoTimeMs } from "../../iso-time.js";
 import { guarded, type Logger, processLogger } from "../../logger.js";
 import { systemRandom } from "../../random.js";
 import { JobExecutor, type JobExecutorOptions } from "../../runner/job-executor.js";
+import { checkedExecution } from "../../runner/result.js";
 import type { SdkQuery } from "../../runner/runtime.js";
 import { FileStore } from "../../state/file/file-store.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
@@ -61,7 +63,10 @@ export async function runSchedule(options: RunScheduleOptions): Promise<RunResul
     logger.info(`Running ${nameOf(key)}`);
     const known = options.scheduleState ?? (await store.read(key));
     await store.update(key, { status: "running", last_run_at: startedAt.toISOString() });
-    const result = await runJob(options, (known.failure_count ?? 0) + 1, { store, logger, clock });
+    const dueMs = isoTimeMs(known.next_run_at) ?? Infinity;
+    const slot = dueMs <= startedAt.getTime() ? new Date(dueMs) : startedAt;
+    const attempt = (known.failure_count ?? 0) + 1;
+    const result = await runJob(options, { slot, attempt }, { store, logger, clock });
     await store.update(key, (state) => stateAfter(result, { state, schedule, startedAt, now: clock.now() }));
     logger.info(`Completed ${nameOf(key)}: ${result.success ? "success" : "failed"}`);
     return { processedWorkItem: false, ...result };
@@ -72,7 +77,7 @@ export async function runSchedule(options: RunScheduleOptions): Promise<RunResul
 
 async function runJob(
   options: RunScheduleOptions,
-  attempt: number,
+  { slot, attempt }: { readonly slot: Date; readonly attempt: number },
   { store, logger, clock }: Surroundings,
 ): Promise<RunResult> {
   const { agent, scheduleName, schedule, sdkQuery, executorOptions } = options;
@@ -90,20 +95,23 @@ async function runJob(
       (await runSlot(
         { agent, scheduleName, schedule, signal, stop },
         { sources, clock, logger },
-        (_, prompt, workItem) =>
-          jobExecutor.execute({
+        async (_, prompt, workItem) => {
+          const returned = await jobExecutor.execute({
             agent,
             prompt,
             store,
             triggerType: schedule.type,
             schedule: scheduleName,
+            slot,
             attempt,
             workItem,
             workItemId: workItem?.id,
             workItemTitle: workItem?.title,
             timeout: schedule.timeout,
             signal,
-          }),
+          });
+          return checkedExecution(returned);
+        },
       )) ?? { success: true }
     );
   } catch (error) {

@@ -6,7 +6,7 @@ import { type Clock, wakeAfter } from "../../clock.js";
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import type { WorkItem, WorkOutcome } from "../../work-sources/work-source.js";
-import type { Agent, AgentSchedule, ExecutorResult, RunResult } from "../agent.js";
+import type { Agent, AgentSchedule, RunResult } from "../agent.js";
 import { nameOf } from "../context.js";
 
 /** Where work comes from: a WorkSourceManager, or the host's own. */
@@ -30,6 +30,8 @@ export interface NextItem {
   readonly item: WorkItem | null | undefined;
   /** There was work, but every item was claimed elsewhere first. */
   readonly isLost?: boolean | undefined;
+  /** `false`: the item is not claimed, and no job runs on it. @default true */
+  readonly claimed?: boolean | undefined;
   /** Names the claim on the item. */
   readonly claim?: string | undefined;
   /** How often the item has to be renewed, in milliseconds. */
@@ -69,14 +71,18 @@ export async function runOnWork(
   run: WorkRun,
   workSource: unknown,
   { sources, clock, logger }: WorkParts,
-  execute: (item: WorkItem) => Promise<ExecutorResult | undefined> | ExecutorResult | undefined,
+  execute: (item: WorkItem) => Promise<RunResult | undefined> | RunResult | undefined,
 ): Promise<RunResult> {
   const { agent, signal } = run;
   const name = nameOf({ agent: agent.name, schedule: run.scheduleName });
-  const next = await sources.getNextWorkItem(agent, { workSource, signal });
+  // A host's own manager may return nothing.
+  const next: NextItem = (await sources.getNextWorkItem(agent, { workSource, signal })) ?? {
+    item: undefined,
+  };
   const { item, claim } = next;
-  if (item === null || item === undefined) {
-    if (next.isLost === true) logger.warn(`There was work for ${name}, but it was claimed elsewhere first.`);
+  if (item === null || item === undefined || next.claimed === false) {
+    if (next.isLost === true || item != null)
+      logger.warn(`There was work for ${name}, but it was claimed elsewhere first.`);
     return NO_WORK;
   }
   const holder: ItemHolder = { agent, claim };
@@ -98,7 +104,7 @@ export async function runOnWork(
     onLost: () =>
       run.stop("cancelled", `${item.id} was not renewed in time, and may have been claimed again`),
   });
-  let result: ExecutorResult;
+  let result: RunResult;
   try {
     result = (await execute(item)) ?? { success: true };
   } catch (error) {
@@ -120,7 +126,7 @@ export async function runOnWork(
   return { ...result, workItem: item, processedWorkItem: true };
 }
 
-function outcomeOf({ success, summary = "Job completed", error }: ExecutorResult): WorkOutcome {
+function outcomeOf({ success, summary = "Job completed", error }: RunResult): WorkOutcome {
   return { outcome: success ? "success" : "failure", summary, error };
 }
 
@@ -133,7 +139,8 @@ function keepRenewing(
   holder: ItemHolder,
   { sources, clock, logger, onLost }: WorkParts & { onLost: () => void },
 ): () => void {
-  if (renewEveryMs === undefined || sources.renewWorkItem === undefined) return nothing;
+  if (typeof renewEveryMs !== "number" || !(renewEveryMs > 0) || sources.renewWorkItem === undefined)
+    return nothing;
   let isOver = false;
   let callOff = nothing;
   const renew = async (): Promise<void> => {

@@ -27,7 +27,7 @@ export const RUNTIMES: Readonly<Record<string, TypedMap>> = {
         // An argument may be empty.
         fitting("text", (given) => typeof given === "string" && !given.includes("\0"), {
           type: "string",
-          description: "The program, or an argument; {prompt} stands for the prompt.",
+          description: "The program, or an argument; {prompt}, {slot} and {key} are filled in.",
         }),
         'a list such as ["node", "work.js"]',
         "The program and its arguments. Without {prompt} in them, the prompt is written to stdin.",
@@ -57,7 +57,7 @@ export const RUNTIMES: Readonly<Record<string, TypedMap>> = {
     keys: () => ({
       url: fitting('an address such as "https://example.org/hook"', isAddress, {
         type: "string",
-        description: "The address, without name or password.",
+        description: "The address, without name or password; {slot} and {key} are filled in.",
         writeOnly: true,
         examples: ["https://example.org/hook"],
       }),
@@ -72,7 +72,7 @@ export const RUNTIMES: Readonly<Record<string, TypedMap>> = {
       headers: optional(
         textsByName(
           "names and their texts",
-          "Sent to this origin only, not to a different origin after a redirect.",
+          "Sent to this origin only, not to a different origin after a redirect; {slot} and {key} are filled in.",
         ),
       ),
       body: optional(
@@ -82,7 +82,7 @@ export const RUNTIMES: Readonly<Record<string, TypedMap>> = {
           {
             type: ["string", "object", "array"],
             description:
-              "Text or a JSON value, with {prompt}, {job_id}, {agent}, {schedule}, {attempt} or {work_item.title} in it. " +
+              "Text or a JSON value, with {prompt}, {job_id}, {agent}, {schedule}, {slot}, {key}, {attempt} or {work_item.title} in it. " +
               "Default: all of them as JSON.",
           },
         ),
