@@ -21,6 +21,8 @@ interface Line {
   readonly source?: string;
   readonly error?: string;
   readonly stopped?: boolean;
+  readonly blocked?: number;
+  readonly unblocked?: number;
 }
 
 const saidBy = ({ lines }: Child): Line[] => lines.map((line) => JSON.parse(line) as Line);
@@ -30,6 +32,7 @@ const has = (key: keyof Line) => (line: string) => key in (JSON.parse(line) as L
 interface How {
   readonly interval?: string;
   readonly jobMs?: number;
+  readonly blockMs?: number;
   readonly unref?: boolean;
   readonly stopAfterStart?: boolean;
 }
@@ -156,6 +159,23 @@ describe("a process with a scheduler", () => {
     expect(unique(starts)).toBe(starts.length);
     expect(starts.filter(({ source }) => source === "catch-up").length).toBeLessThanOrEqual(1);
     expect(saidBy(child).filter(({ error }) => error !== undefined)).toEqual([]);
+  });
+
+  it("that is busy for 9 s keeps its directory: a second one is refused, and no job runs in both", async () => {
+    await using children = new Children();
+    const stateDir = stateDirectory();
+    const first = schedule(children, stateDir, { blockMs: 9_000, interval: "1h" });
+    await first.line(has("blocked"));
+    const second = schedule(children, stateDir, { stopAfterStart: true });
+    await second.end();
+    expect(saidBy(first).some(({ unblocked }) => unblocked !== undefined)).toBe(false);
+    expect(saidBy(second)).toMatchObject([{ refused: "StateLockedError", owner: { pid: first.pid } }]);
+    await first.line(has("finished"));
+    first.say("stop");
+    await first.end();
+    expect(saidBy(first).filter(({ error }) => error !== undefined)).toEqual([]);
+    const { jobs } = await leftIn(stateDir);
+    expect(jobs.map(({ status }) => status)).toEqual(["completed"]);
   });
 
   it("that was taken over while it stood still stops itself, and changes no state", async () => {

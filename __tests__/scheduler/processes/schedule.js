@@ -5,7 +5,14 @@ import { setTimeout } from "node:timers/promises";
 import { Scheduler } from "../../../dist/index.js";
 
 const [stateDir, how] = process.argv.slice(2);
-const { interval = "1s", jobMs = 0, unref = false, stopAfterStart = false, options = {} } = JSON.parse(how);
+const {
+  interval = "1s",
+  jobMs = 0,
+  blockMs = 0,
+  unref = false,
+  stopAfterStart = false,
+  options = {},
+} = JSON.parse(how);
 
 const say = (line) => writeSync(1, `${JSON.stringify(line)}\n`);
 const scheduler = new Scheduler({
@@ -21,7 +28,14 @@ scheduler.on("schedule:missed", ({ slot }) => say({ missed: slot }));
 scheduler.on("scheduler:error", ({ error }) => say({ error: error.name, message: error.message }));
 scheduler.on("scheduler:stopped", () => say({ stopped: true }));
 
-const run = () => (jobMs === 0 ? undefined : setTimeout(jobMs, undefined, { ref: !unref }));
+/** Keeps the event loop busy, as parsing a huge text or a synchronous call does. */
+const block = () => {
+  say({ blocked: Date.now() });
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, blockMs);
+  say({ unblocked: Date.now() });
+};
+const run = () =>
+  blockMs > 0 ? block() : jobMs === 0 ? undefined : setTimeout(jobMs, undefined, { ref: !unref });
 const agents = [{ name: "a", schedules: { work: { type: "interval", interval } }, run }];
 try {
   await scheduler.start(agents);

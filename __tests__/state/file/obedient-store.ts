@@ -37,6 +37,12 @@ export class ObedientStore implements AsyncDisposable {
     this.#child.say(JSON.stringify({ signal, before: step }));
   }
 
+  /** Resolves when its event loop has begun to do nothing else for so long. */
+  async block(milliseconds: number): Promise<void> {
+    this.#child.say(JSON.stringify({ block: milliseconds }));
+    await this.#child.line((text) => text === "blocked");
+  }
+
   async stop(): Promise<void> {
     this.#child.signal("SIGSTOP");
     await this.stopped();

@@ -195,7 +195,8 @@ export class FileStore extends SingleOwnerStore {
     try {
       this.#clock.adopt(clock);
       await makePrivateDirectory(this.#disk, this.#stateDir);
-      this.#owner = await OwnerLock.take(this.#disk, join(this.#stateDir, "owner.lock"), this.#realClock);
+      const lock = join(this.#stateDir, "owner.lock");
+      this.#owner = await OwnerLock.take(this.#disk, lock, this.#realClock, this.leaseMs);
       await this.#file.lookOften();
       this.log.reopen();
       await this.recover();

@@ -19,6 +19,7 @@ import { WatchedDisk } from "../../watched-disk.js";
 const hasProc = existsSync("/proc/self/stat");
 const KEY = { agent: "a", schedule: "s" };
 const PAST = "2026-01-01T00:00:00.000Z";
+const LEASE_MS = 30_000;
 const ELSEWHERE = "0123456789ab";
 
 describe("a second owner", () => {
@@ -112,7 +113,7 @@ describe("the lock of an owner on another machine", () => {
     const owner = { pid: 2 ** 22 + 1, host: "elsewhere", since: new Date(PAST) };
     const file = forge(path, { pid: owner.pid, machine: ELSEWHERE }, JSON.stringify(owner));
     const clock = new FakeClock();
-    const taking = OwnerLock.take(nodeDisk, path, clock);
+    const taking = OwnerLock.take(nodeDisk, path, clock, LEASE_MS);
     taking.catch(() => {});
     await until(() => clock.sleeping > 0);
     utimesSync(file, 1, 1);
@@ -135,7 +136,7 @@ describe("the lock of an owner on another machine", () => {
     const path = join(temporary.path, "owner.lock");
     forge(path, { machine: ELSEWHERE });
     const clock = new FakeClock();
-    const taking = OwnerLock.take(nodeDisk, path, clock);
+    const taking = OwnerLock.take(nodeDisk, path, clock, LEASE_MS);
     await until(() => clock.sleeping > 0);
     clock.jump(jump === "0" ? 0 : jump);
     const { result, tookMs } = await timed(clock, taking);
@@ -150,8 +151,8 @@ describe("an owner", () => {
     using temporary = temporaryDirectory();
     const path = join(temporary.path, "owner.lock");
     const [ownClock, otherClock] = [new FakeClock(), new FakeClock()];
-    const lock = await OwnerLock.take(nodeDisk, path, ownClock);
-    const taking = OwnerLock.take(nodeDisk, path, otherClock);
+    const lock = await OwnerLock.take(nodeDisk, path, ownClock, LEASE_MS);
+    const taking = OwnerLock.take(nodeDisk, path, otherClock, LEASE_MS);
     taking.catch(() => {});
     await until(() => otherClock.sleeping > 0);
     const [file = ""] = readdirSync(path);
@@ -167,7 +168,7 @@ describe("an owner", () => {
   it("shows twice in every 4.3 s that it lives", async () => {
     using temporary = temporaryDirectory();
     const clock = new FakeClock();
-    const lock = await OwnerLock.take(nodeDisk, join(temporary.path, "owner.lock"), clock);
+    const lock = await OwnerLock.take(nodeDisk, join(temporary.path, "owner.lock"), clock, LEASE_MS);
     const [file = ""] = readdirSync(join(temporary.path, "owner.lock"));
     for (let sign = 0; sign < 5; sign++) {
       const before = clock.now().getTime();
@@ -183,7 +184,7 @@ describe("an owner", () => {
     using temporary = temporaryDirectory();
     const clock = new FakeClock();
     const watched = new WatchedDisk();
-    const lock = await OwnerLock.take(watched.disk, join(temporary.path, "owner.lock"), clock);
+    const lock = await OwnerLock.take(watched.disk, join(temporary.path, "owner.lock"), clock, LEASE_MS);
     const [file = ""] = readdirSync(join(temporary.path, "owner.lock"));
     const shown = (): number => watched.count(/^utimes/);
     const sleepEnds: number[] = [];
@@ -229,6 +230,83 @@ describe("an owner", () => {
     await vi.waitFor(() => expect(store.claimDue(1)).rejects.toThrow(StateLockedError), { timeout: 30_000 });
     await expect(store.renew({ ...KEY, token: "t" })).rejects.toThrow(StateLockedError);
   });
+});
+
+describe("an owner whose event loop is busy for longer than a silence", () => {
+  it.skipIf(!hasProc)("is not taken over: the second one is refused, and says by whom", async () => {
+    using temporary = temporaryDirectory();
+    await using busy = new ObedientStore(temporary.path);
+    await busy.call("open");
+    await busy.call("define", { schedules: [KEY] });
+    await busy.call("update", KEY, { next_run_at: PAST });
+    await busy.call("claimDue", 1);
+    await busy.block(7_000);
+    const blockedAt = performance.now();
+    await using second = new FileStore({ stateDir: temporary.path });
+    const refusal: unknown = await second.open().catch((error: unknown) => error);
+    const tookMs = performance.now() - blockedAt;
+    expect(refusal).toBeInstanceOf(StateLockedError);
+    expect(refusal).toMatchObject({ owner: { pid: busy.pid } });
+    expect(tookMs).toBeGreaterThan(4_000);
+    expect(tookMs).toBeLessThan(6_500);
+    const { result } = await busy.call("update", KEY, { failure_count: 1 });
+    expect(result).toMatchObject({ status: "running", failure_count: 1 });
+    expect(result).not.toHaveProperty("interrupted_count");
+  });
+
+  it.skipIf(!hasProc)("is refused to a second one however long it is silent", async () => {
+    using temporary = temporaryDirectory();
+    const path = join(temporary.path, "owner.lock");
+    const file = forge(path, {});
+    for (let round = 0; round < 20; round++) {
+      const clock = new FakeClock();
+      await expect(timed(clock, OwnerLock.take(nodeDisk, path, clock, LEASE_MS))).rejects.toThrow(
+        "is in use",
+      );
+      expect(clock.monotonic()).toBeGreaterThanOrEqual(4_300);
+      expect(clock.monotonic()).toBeLessThan(5_000);
+    }
+    expect(existsSync(file)).toBe(true);
+  });
+
+  it("has a whole lease where the system does not tell whether its pid was given to a second process", async () => {
+    using temporary = temporaryDirectory();
+    const path = join(temporary.path, "owner.lock");
+    forge(path, { started: "0" });
+    const clock = new FakeClock();
+    const { result, tookMs } = await timed(clock, OwnerLock.take(nodeDisk, path, clock, LEASE_MS));
+    await result.release();
+    expect(tookMs).toBeGreaterThanOrEqual(30_000);
+    expect(tookMs).toBeLessThan(31_000);
+  });
+
+  it.skipIf(!hasProc)(
+    "has a whole lease when it is stopped, and keeps the directory if it goes on before",
+    async () => {
+      using temporary = temporaryDirectory();
+      await using stopped = new ObedientStore(temporary.path);
+      await stopped.call("open");
+      await stopped.stop();
+      const path = join(temporary.path, "owner.lock");
+      const clock = new FakeClock();
+      const taking = OwnerLock.take(nodeDisk, path, clock, LEASE_MS);
+      taking.catch(() => {});
+      while (clock.monotonic() < 25_000) {
+        await until(() => clock.sleeping > 0);
+        await clock.advance(25);
+      }
+      expect(readdirSync(path)).toEqual([expect.stringMatching(`^${stopped.pid}-`)]);
+      stopped.goOn();
+      // It shows that it lives within 2.1 s of real time.
+      const refusal = taking.catch((error: unknown) => error);
+      await until(async () => {
+        await clock.advance(1);
+        return Promise.race([refusal.then(() => true), Promise.resolve().then(() => false)]);
+      });
+      expect(await refusal).toBeInstanceOf(StateLockedError);
+      expect((await stopped.call("update", KEY, { failure_count: 1 })).error).toBeUndefined();
+    },
+  );
 });
 
 /** Takes the directory over from one that is stopped, without waiting for real. */

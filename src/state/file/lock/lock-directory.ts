@@ -9,7 +9,13 @@ import { type Clock, wakeAfter } from "../../../clock.js";
 import { randomToken, systemRandom } from "../../../random.js";
 import { attempt, closeQuietly, type Disk, errorCode, failureAmong, removeQuietly, unless } from "../disk.js";
 import { StateFileError } from "../../errors.js";
-import { lifeOf, processSignature, signerOf } from "./process-identity.js";
+import {
+  isSurelyRunning,
+  lifeOf,
+  type ProcessIdentity,
+  processSignature,
+  signerOf,
+} from "./process-identity.js";
 
 export interface LockOptions {
   readonly disk: Disk;
@@ -21,8 +27,16 @@ export interface LockOptions {
   readonly signature?: string | undefined;
   /** What the file of the lock says. */
   readonly content?: string | undefined;
-  /** Called when the present holder has given a sign of life; may throw to give up waiting. */
+  /**
+   * Called when the present holder has given a sign of life, or is silent although its process runs here; may throw to
+   * give up waiting.
+   */
   readonly onHeld?: ((file: string) => Promise<void>) | undefined;
+  /**
+   * Set where a holder must not lose the lock because it is busy: a process that runs on this machine keeps it however
+   * long it is silent, and one that is stopped, or that may be a different process with its pid, keeps it for this long.
+   */
+  readonly leaseMs?: number | undefined;
 }
 
 export interface HeldLock {
@@ -35,8 +49,8 @@ export interface HeldLock {
 }
 
 /**
- * How long a holder that may be alive can go without a sign of life before it loses its lock. No process should wait
- * 5 s.
+ * How long a holder that is not known to be alive can go without a sign of life before it loses its lock. No process
+ * should wait 5 s.
  */
 const LONGEST_SILENCE_MS = 4_300;
 /** Two in any silence, and seldom: waking up is most of what an idle scheduler costs. */
@@ -188,6 +202,8 @@ class HolderWatch {
   readonly #options: LockOptions;
   /** By file: for a moment a holder has two of them, and a holder that lost the lock may leave a file behind. */
   #seen: ReadonlyMap<string, SeenSign> = new Map();
+  /** The file of a holder that runs here and has been silent for so long that any other holder would lose the lock. */
+  #busy: string | undefined;
 
   constructor(options: LockOptions) {
     this.#options = options;
@@ -198,9 +214,9 @@ class HolderWatch {
     const { path, onHeld } = this.#options;
     const seen = await attempt(path, "lock", this.#look());
     const stirring = [...seen.keys()].find((file) => seen.get(file) !== this.#seen.get(file));
-    const isFirst = this.#seen.size === 0;
+    const live = this.#seen.size === 0 ? undefined : (stirring ?? this.#busy);
     this.#seen = seen;
-    if (stirring !== undefined && !isFirst) await onHeld?.(stirring);
+    if (live !== undefined) await onHeld?.(live);
     return seen.size === 0;
   }
 
@@ -208,15 +224,29 @@ class HolderWatch {
   async #look(): Promise<Map<string, SeenSign>> {
     const { disk, path, clock } = this.#options;
     const seen = new Map<string, SeenSign>();
+    this.#busy = undefined;
     for (const name of (await unless(["ENOENT"], disk.readdir(path))) ?? []) {
       const file = join(path, name);
       const signer = signerOf(name.split(".", 1)[0] ?? "");
       const isDead = signer !== undefined && lifeOf(signer) === "dead";
       const last = isDead ? undefined : await this.#signOf(file);
-      if (last !== undefined && clock.monotonic() - last.seenMs < LONGEST_SILENCE_MS) seen.set(file, last);
-      else await unless(["ENOENT"], disk.unlink(file));
+      const silentMs = last === undefined ? Infinity : clock.monotonic() - last.seenMs;
+      const isSilent = silentMs >= LONGEST_SILENCE_MS;
+      const patienceMs = isSilent && last !== undefined ? this.#patienceWith(signer) : LONGEST_SILENCE_MS;
+      if (last !== undefined && silentMs < patienceMs) {
+        seen.set(file, last);
+        if (patienceMs === Infinity) this.#busy = file;
+      } else await unless(["ENOENT"], disk.unlink(file));
     }
     return seen;
+  }
+
+  /** How long a silent holder keeps the lock. */
+  #patienceWith(signer: ProcessIdentity | undefined): number {
+    const { leaseMs } = this.#options;
+    if (leaseMs === undefined || signer === undefined || lifeOf(signer) !== "alive")
+      return LONGEST_SILENCE_MS;
+    return isSurelyRunning(signer) ? Infinity : Math.max(leaseMs, LONGEST_SILENCE_MS);
   }
 
   /** `undefined` when the file is gone. */

@@ -1,4 +1,7 @@
-/** Ownership of a state directory: one scheduler at a time, and a dead or silent one is replaced within seconds. */
+/**
+ * Ownership of a state directory: one scheduler at a time. A dead one is replaced at once, a silent one of a different
+ * machine within seconds, and one that runs on this machine never.
+ */
 import { isFields } from "../../../fields.js";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
@@ -26,15 +29,18 @@ export class OwnerLock {
     });
   }
 
-  /** Throws a StateLockedError that says who holds the lock when its holder gives a sign of life. */
-  static async take(disk: Disk, path: string, clock: Clock): Promise<OwnerLock> {
+  /**
+   * Throws a StateLockedError that says who holds the lock when its holder gives a sign of life, or runs here and is
+   * busy. A holder that is stopped loses the lock after `leaseMs`: its claims have expired by then.
+   */
+  static async take(disk: Disk, path: string, clock: Clock, leaseMs: number): Promise<OwnerLock> {
     await attempt(path, "list", sweepPrepared(disk, dirname(path), path));
     const owner = { pid: process.pid, host: hostname(), since: clock.now() };
     const onHeld = async (file: string): Promise<void> => {
       throw lockedBy(path, await readOwner(disk, file), "is in use");
     };
     const content = `${JSON.stringify(owner)}\n`;
-    const lock = await takeLock({ disk, clock, path, content, onHeld });
+    const lock = await takeLock({ disk, clock, path, content, onHeld, leaseMs });
     return new OwnerLock(disk, path, lock, clock);
   }
 

@@ -38,6 +38,16 @@ export function lifeOf({ pid, started, machine }: ProcessIdentity): "alive" | "d
   return started === "0" || now.started === started ? "alive" : "dead";
 }
 
+/**
+ * Whether it is certain that this very process runs here. `false` for a stopped process, and where the system does not
+ * tell when a process started: the pid may belong to a newer process.
+ */
+export function isSurelyRunning(identity: ProcessIdentity): boolean {
+  if (lifeOf(identity) !== "alive" || identity.started === "0") return false;
+  const now = statOf(identity.pid);
+  return now?.started === identity.started && now.state?.toUpperCase() !== "T";
+}
+
 const NAME = /^(\d+)-(\d+)-([0-9a-f]{12})-[0-9a-f]{24}$/;
 
 /** How the names of this process's files begin. */
