@@ -1,5 +1,5 @@
 /** Schedulers in processes of their own, on the file store and the machine's time: how they end, and what they leave. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -176,6 +176,20 @@ describe("a process with a scheduler", () => {
     expect(saidBy(first).filter(({ error }) => error !== undefined)).toEqual([]);
     const { jobs } = await leftIn(stateDir);
     expect(jobs.map(({ status }) => status)).toEqual(["completed"]);
+  });
+
+  it.each([0, 60_000])("whose directory is deleted says so and stops, with jobs of %i ms", async (jobMs) => {
+    await using children = new Children();
+    const stateDir = stateDirectory();
+    const child = schedule(children, stateDir, { jobMs });
+    await logged(child, stateDir);
+    rmSync(stateDir, { recursive: true });
+    await child.line(has("stopped"));
+    const messages = saidBy(child).flatMap(({ error, message }) => (error === undefined ? [] : [message]));
+    expect(messages).toContainEqual(
+      expect.stringContaining(`${stateDir} was deleted while this process used it`),
+    );
+    expect(child.lines.join("\n")).not.toContain("taken over");
   });
 
   it("that was taken over while it stood still stops itself, and changes no state", async () => {

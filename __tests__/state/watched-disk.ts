@@ -26,6 +26,7 @@ export class WatchedDisk {
       get: (target, name: keyof Disk) => {
         if (name === "statfs") return async () => ({ type });
         if (name === "lstatSync") return (path: string) => this.#glance(path);
+        if (name === "renameSync") return (from: string, to: string) => this.#renameSync(from, to);
         return async (path: string, ...rest: never[]) => {
           await this.#step(`${name} ${basename(path)}`);
           const result = await (target[name] as (...args: unknown[]) => Promise<unknown>)(path, ...rest);
@@ -44,6 +45,13 @@ export class WatchedDisk {
     this.steps.push(step);
     void this.before(step);
     return nodeDisk.lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  }
+
+  #renameSync(from: string, to: string): void {
+    const step = `renameSync ${basename(from)}`;
+    this.steps.push(step);
+    void this.before(step);
+    nodeDisk.renameSync(from, to);
   }
 
   async #step(step: Step): Promise<void> {

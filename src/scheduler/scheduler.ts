@@ -6,6 +6,7 @@ import { type Instant, systemClock, unrefClock } from "../clock.js";
 import { messageOf } from "../errors.js";
 import { consoleLogger, guarded } from "../logger.js";
 import { systemRandom } from "../random.js";
+import type { StateLockedError } from "../state/errors.js";
 import { FileStore } from "../state/file/file-store.js";
 import type { ScheduleKey, StateStore } from "../state/store.js";
 import type { Agent } from "./agent.js";
@@ -86,7 +87,7 @@ export class Scheduler implements AsyncDisposable {
     const { onTick } = options;
     this.#passes = new PassLog(this.#context, this.#pass, {
       onPassed: onTick && (() => onTick(this.getState())),
-      onTakenOver: () => void this.#giveUp(),
+      onTakenOver: (error) => void this.#giveUp(error),
     });
     this.#lifecycle = new Lifecycle(this.#context, {
       clock,
@@ -230,8 +231,9 @@ export class Scheduler implements AsyncDisposable {
     events.emit("scheduler:started", { startedAt });
   }
 
-  async #giveUp(): Promise<void> {
-    this.#jobs.cancelAll("A different scheduler has taken over");
+  async #giveUp({ isDeleted }: StateLockedError): Promise<void> {
+    const reason = isDeleted ? "The state directory was deleted" : "A different scheduler has taken over";
+    this.#jobs.cancelAll(reason);
     try {
       await this.stop({ waitForJobs: false });
     } catch (error) {

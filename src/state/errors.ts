@@ -56,16 +56,19 @@ export interface StateOwner {
   readonly since: Date;
 }
 
-/** A second process owns the state directory, or took it over from this process. */
+/** A second process owns the state directory or took it over from this process, or the directory was deleted. */
 export class StateLockedError extends StateError {
   readonly path: string;
   /** `undefined` where the one who took over is gone again. */
   readonly owner: StateOwner | undefined;
+  /** Whether the directory was deleted under this process, so that no second process is involved. */
+  readonly isDeleted: boolean;
 
-  constructor(message: string, path: string, owner: StateOwner | undefined) {
+  constructor(message: string, path: string, owner: StateOwner | undefined, isDeleted = false) {
     super(message, { code: "STATE_LOCKED" });
     this.path = path;
     this.owner = owner;
+    this.isDeleted = isDeleted;
   }
 }
 StateLockedError.prototype.name = "StateLockedError";

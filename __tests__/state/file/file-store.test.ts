@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
@@ -74,6 +74,7 @@ describe("the state file", () => {
       "          expires_at: 2026-03-01T00:00:00.000Z",
       '      "on the hour":',
       "        failure_count: 2",
+      "# end of state",
       "",
     ]);
   });
@@ -155,14 +156,19 @@ describe("a file store on a disk of this machine", () => {
     expect(watched.steps).toEqual(["lstatSync state.yaml"]);
   });
 
-  it.each([
-    ["changed", (path: string) => writeFileSync(path, "agents: {}\n")],
-    ["removed", (path: string) => rmSync(path)],
-  ])("looks at its file again after that was %s", async (_, change) => {
+  it("looks at its file again after that was changed", async () => {
     const { store, path, watched } = await opened();
-    change(path);
+    writeFileSync(path, "agents: {}\n");
     expect((await store.claimDue(10)).nextDueAt).toBeUndefined();
     expect(watched.count(/^lstat state.yaml$/)).toBe(1);
+  });
+
+  it("keeps what it knows after its file was deleted, and writes it again", async () => {
+    const { store, path, watched } = await opened();
+    rmSync(path);
+    expect((await store.claimDue(10)).nextDueAt).toEqual(new Date("2026-03-01T01:00:00.000Z"));
+    await vi.waitFor(() => expect(readFileSync(path, "utf8")).toContain("2026-03-01T01:00:00.000Z"));
+    expect(watched.count(/^renameSync /)).toBe(1);
   });
 
   it("reports from the full look that its file cannot be read", async () => {
@@ -180,16 +186,21 @@ describe("a file store on a disk of this machine", () => {
     expect(watched.steps).toEqual(["lstat state.yaml"]);
   });
 
-  it("refuses to claim once its directory was taken over", async () => {
+  it.each([
+    ["its directory was taken over", false, "was taken over"],
+    ["its directory was deleted", true, "was deleted while this process used it"],
+  ])("refuses to claim once %s", async (_, isDeleted, reason) => {
     const stateDir = stateDirectory();
     const realClock = new FakeClock(START);
     const { store } = storeOn(stateDir, {}, realClock, new WatchedDisk({ isLocal: true }));
     await store.open();
     await store.update(X, { next_run_at: "2026-03-01T01:00:00.000Z" });
     await store.define({ schedules: [X] });
-    rmSync(join(stateDir, "owner.lock"), { recursive: true });
+    rmSync(isDeleted ? stateDir : join(stateDir, "owner.lock"), { recursive: true });
+    if (!isDeleted) mkdirSync(join(stateDir, "owner.lock"));
     await realClock.advance(2_100);
-    await vi.waitFor(() => expect(store.claimDue(10)).rejects.toThrow("was taken over"));
+    await vi.waitFor(() => expect(store.claimDue(10)).rejects.toThrow(reason));
+    await expect(store.claimDue(10)).rejects.toMatchObject({ code: "STATE_LOCKED", isDeleted });
   });
 });
 

@@ -8,7 +8,7 @@ export interface PassListeners {
   /** Called after each pass. May throw or reject. */
   readonly onPassed: (() => unknown) | undefined;
   /** Called when a different scheduler has taken the state over, so that no write from here counts. */
-  readonly onTakenOver: () => void;
+  readonly onTakenOver: (error: StateLockedError) => void;
 }
 
 /** More messages would say nothing new, and are kept for as long as no pass gets through. */
@@ -67,7 +67,7 @@ export class PassLog {
       this.#troubles.add(message);
       reportError(this.#context, "Error during schedule check", error);
     }
-    if (error instanceof StateLockedError) this.#listeners.onTakenOver();
+    if (error instanceof StateLockedError) this.#listeners.onTakenOver(error);
   }
 
   async #tell(onPassed: () => unknown): Promise<void> {

@@ -2,7 +2,7 @@
  * The file system as the state layer uses it, passed in so that a test can make any single step fail; and how a file is
  * replaced so that it is, at any moment and after any failure, wholly the old one or wholly the new one.
  */
-import { type BigIntStats, constants, lstatSync } from "node:fs";
+import { type BigIntStats, constants, lstatSync, renameSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import * as fs from "node:fs/promises";
 import { dirname } from "node:path";
@@ -28,9 +28,11 @@ type PatientDisk = Pick<
 export interface Disk extends PatientDisk {
   /** Keeps the whole process waiting: only for disks that answer at once. */
   lstatSync: typeof lstatSync;
+  /** As `lstatSync`. */
+  renameSync: typeof renameSync;
 }
 
-export const nodeDisk: Disk = { ...fs, lstatSync };
+export const nodeDisk: Disk = { ...fs, lstatSync, renameSync };
 
 /** The code of a system error: "ENOENT". */
 export function errorCode(error: unknown): string | undefined {
@@ -126,6 +128,15 @@ export interface FileVersion {
   readonly handle: FileHandle | undefined;
 }
 
+/** Whether the stats are those of the version. `undefined` stands for a file that does not exist. */
+export function isVersion(
+  stats: FileVersion["stats"] | undefined,
+  version: FileVersion | undefined,
+): boolean {
+  const known = version?.stats;
+  return known?.ino === stats?.ino && known?.size === stats?.size && known?.mtimeNs === stats?.mtimeNs;
+}
+
 /** What a file system answers that has no hard links, or not for this file. */
 export const NO_HARD_LINKS: ReadonlySet<string> = new Set([
   "EPERM",
@@ -134,21 +145,34 @@ export const NO_HARD_LINKS: ReadonlySet<string> = new Set([
   "ENOSYS",
   "EMLINK",
 ]);
-const NOT_THERE: ReadonlySet<string> = new Set(["ENOENT"]);
-const NO_OLD_VERSION: ReadonlySet<string> = new Set([...NOT_THERE, ...NO_HARD_LINKS]);
+const NO_OLD_VERSION: ReadonlySet<string> = new Set(["ENOENT", ...NO_HARD_LINKS]);
+
+/** How a file is to be replaced. */
+export interface Replacement {
+  readonly bytes: Uint8Array;
+  /** The version that the bytes were made from. */
+  readonly from: FileVersion | undefined;
+  /** The time that the file is given. */
+  readonly now: Date;
+  /** Whether the disk answers at once. */
+  readonly isLocal: boolean;
+}
 
 /**
- * Writes the bytes into the lock's own file and renames that over `path`, which also gives the lock back. Returns
- * `undefined`, and changes nothing, when the lock was lost because a process took this one for dead.
+ * Writes the bytes into the lock's own file and renames that over `path`, which also gives the lock back. Changes nothing
+ * and returns "lost" when a process took this one for dead and removed its lock, and "edited" when the file at `path` is
+ * no longer the version that the bytes were made from.
  * `write-file-atomic` is not used: it takes a file cut short by a full disk for a success, and its names can be guessed.
  */
 export async function replaceFile(
   disk: Disk,
   path: string,
-  bytes: Uint8Array,
+  { bytes, from, now, isLocal }: Replacement,
   { file, handle }: HeldLock,
-): Promise<FileVersion | undefined> {
+): Promise<FileVersion | "edited" | "lost"> {
   await attempt(path, "write", handle.writeFile(bytes));
+  // A whole millisecond: the system gives no file such a time, so a later edit in place is always seen by its time.
+  await attempt(path, "write", handle.utimes(now, now));
   await attempt(path, "sync", handle.sync());
   const stats = await attempt(path, "stat", handle.stat({ bigint: true }));
   if (stats.size !== BigInt(bytes.length)) {
@@ -158,8 +182,25 @@ export async function replaceFile(
   const old = `${file}.old`;
   const withoutOld = await attempt(path, "link", failureAmong(NO_OLD_VERSION, disk.link(path, old)));
   try {
-    const lost = await attempt(path, "rename", failureAmong(NOT_THERE, disk.rename(file, path)));
-    if (lost !== undefined) return undefined;
+    try {
+      const present = isLocal
+        ? disk.lstatSync(path, { bigint: true, throwIfNoEntry: false })
+        : await unless(["ENOENT"], disk.lstat(path, { bigint: true }));
+      if (!isVersion(present, from)) return "edited";
+      // Where the disk answers at once, no other work of this process comes between comparing and replacing.
+      if (isLocal) disk.renameSync(file, path);
+      else await disk.rename(file, path);
+    } catch (error) {
+      if (errorCode(error) === "ENOENT") return "lost";
+      throw new StateFileError(path, "rename", error);
+    }
+    // Text that was written into the old version until now would be lost with it. The lock is still held: `old` is in it.
+    const replaced =
+      withoutOld === undefined ? disk.lstat(old, { bigint: true }).catch(putBack) : from?.stats;
+    if (!isVersion(await attempt(path, "stat", Promise.resolve(replaced)), from)) {
+      await attempt(path, "rename", disk.rename(old, path));
+      return "edited";
+    }
     await attempt(path, "sync directory", syncDirectory(disk, dirname(path)).catch(putBack));
   } finally {
     await removeQuietly(disk, old);

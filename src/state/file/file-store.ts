@@ -6,6 +6,7 @@ import type { Duration } from "../../duration.js";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type Clock, StoreClock, systemClock } from "../../clock.js";
+import { messageOf } from "../../errors.js";
 import { type Logger, processLogger } from "../../logger.js";
 import { NO_FIELDS } from "../validate-state.js";
 import { type Disk, makePrivateDirectory, nodeDisk } from "./disk.js";
@@ -106,6 +107,8 @@ export class FileStore extends SingleOwnerStore {
       logger,
       maxBytes: options.maxStateBytes ?? DEFAULT_MAX_STATE_BYTES,
       onOutsideChange: (before, after) => this.noteOutsideChanges(changedSchedules(before, after)),
+      onLoss: () => void this.#writeAgain(logger),
+      checkOwner: async () => this.#owner?.check(),
     });
     this.log = new FileJobLog({
       directory: join(stateDir, "jobs"),
@@ -197,7 +200,7 @@ export class FileStore extends SingleOwnerStore {
       await makePrivateDirectory(this.#disk, this.#stateDir);
       const lock = join(this.#stateDir, "owner.lock");
       this.#owner = await OwnerLock.take(this.#disk, lock, this.#realClock, this.leaseMs);
-      await this.#file.lookOften();
+      await this.#file.own();
       this.log.reopen();
       await this.recover();
       await this.log.recover();
@@ -228,6 +231,15 @@ export class FileStore extends SingleOwnerStore {
 
   #requireOpen(): void {
     if (this.#closing !== undefined) throw notOpen(this.#stateDir);
+  }
+
+  /** Writes the file that was deleted or cut short. Does not reject: the next change writes it too. */
+  async #writeAgain(logger: Logger): Promise<void> {
+    try {
+      await this.#commits.add({ apply: () => {} });
+    } catch (error) {
+      logger.warn(`Could not write the state file of ${this.#stateDir} again: ${messageOf(error)}`);
+    }
   }
 
   async #write(batch: readonly StateOperation[]): Promise<void> {

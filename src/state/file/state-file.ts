@@ -11,6 +11,7 @@ import {
   closeQuietly,
   type Disk,
   type FileVersion,
+  isVersion,
   makePrivateDirectory,
   openRegular,
   replaceFile,
@@ -19,6 +20,7 @@ import {
 import { StateFileError } from "../errors.js";
 import { keepDamaged } from "./keep-damaged.js";
 import { isLocal } from "./local-disk.js";
+import { mendCut } from "./mend-cut.js";
 import { type LockOptions, releaseLock, SignOfLife, sweepPrepared, takeLock } from "./lock/lock-directory.js";
 import { processSignature } from "./lock/process-identity.js";
 import { type AgentEntry, emptyDocument, type StateDocument } from "./yaml/state-document.js";
@@ -37,6 +39,10 @@ export interface StateFileOptions {
   readonly maxBytes: number;
   /** Called when the file is not the version that this process wrote or read last. */
   onOutsideChange(before: StateDocument, after: StateDocument): void;
+  /** Called by the owner when the file was deleted or cut short, and what it said has to be written again. */
+  onLoss(): void;
+  /** Rejects when this process no longer owns the directory. */
+  checkOwner(): Promise<void>;
 }
 
 /** A change that has been decided and not yet made. */
@@ -58,6 +64,14 @@ export type DocumentChange = (
 const COARSEST_FILE_TIME_MS = 2_000;
 const DAMAGES_SHOWN = 10;
 const LOST_LOCKS = 5;
+/** A program that edits the file in a loop must not hold a change up for ever. */
+const MOST_EDITS = 100;
+/**
+ * A file without its end that was changed less than this long ago is still being written. The owner knows what is missing
+ * in the file; all other processes wait until the owner has written it.
+ */
+const UNFINISHED_MS = { owner: 1_000, guest: 3_000 };
+const UNFINISHED_LOOK_MS = 20;
 const NOTHING_TO_DO: Promise<void> = Promise.resolve();
 
 export class StateFile {
@@ -77,6 +91,8 @@ export class StateFile {
   readonly #turns = new AsyncLock();
   #looking: Promise<void> | undefined;
   #canGlance = false;
+  /** Whether this process owns the directory. */
+  #isOwned = false;
 
   constructor(options: StateFileOptions) {
     const { disk, realClock: clock, path } = options;
@@ -89,9 +105,13 @@ export class StateFile {
     return this.#document;
   }
 
-  /** From now on, a look costs no waiting while the file stays the same, if its disk is one of this machine. */
-  async lookOften(): Promise<void> {
+  /**
+   * To be called by the owner. From now on, a look costs no waiting while the file stays the same, if its disk is one of
+   * this machine.
+   */
+  async own(): Promise<void> {
     const { disk, path } = this.#options;
+    this.#isOwned = true;
     this.#canGlance = await isLocal(disk, dirname(path));
   }
 
@@ -105,18 +125,31 @@ export class StateFile {
     return this.#looking;
   }
 
-  /** Changes the document under the lock; durable when it resolves. `decide` is asked again when the lock was lost. */
+  /**
+   * Changes the document under the lock; durable when it resolves. `decide` is asked again when the lock was lost, and when
+   * the file was edited before it could be replaced.
+   */
   change(decide: DocumentChange): Promise<void> {
     return this.#turns.take(async () => {
-      for (let lost = 0; lost < LOST_LOCKS; lost++) if (await this.#tryChange(decide)) return;
+      const failed = { edited: 0, lost: 0 };
+      while (failed.lost < LOST_LOCKS && failed.edited < MOST_EDITS) {
+        const outcome = await this.#tryChange(decide);
+        if (outcome === "done") return;
+        failed[outcome]++;
+      }
       const { path } = this.#options;
-      throw new StateFileError(path, "lock", new Error(`the lock was lost ${LOST_LOCKS} times in a row`));
+      if (failed.edited < MOST_EDITS)
+        throw new StateFileError(path, "lock", new Error(`the lock was lost ${LOST_LOCKS} times in a row`));
+      throw new StateFileError(path, "write", new Error(`it was edited ${MOST_EDITS} times meanwhile`));
     });
   }
 
   /** Lets go of the file. What it said stays known, for calls that are about to answer. */
   close(): Promise<void> {
-    return this.#turns.take(() => this.#set(this.#document, undefined));
+    return this.#turns.take(() => {
+      this.#isOwned = false;
+      return this.#set(this.#document, undefined);
+    });
   }
 
   /**
@@ -139,16 +172,11 @@ export class StateFile {
     const { disk, path } = this.#options;
     try {
       const stats = disk.lstatSync(path, { bigint: true, throwIfNoEntry: false });
-      return stats !== undefined && this.#isKnown(stats);
+      return stats !== undefined && isVersion(stats, this.#version);
     } catch {
       // The full look reports what is wrong.
       return false;
     }
-  }
-
-  #isKnown({ ino, size, mtimeNs }: BigIntStats): boolean {
-    const known = this.#version?.stats;
-    return known?.ino === ino && known.size === size && known.mtimeNs === mtimeNs;
   }
 
   async #look(): Promise<void> {
@@ -158,9 +186,10 @@ export class StateFile {
     if (stats === undefined) {
       this.#hasLooked = true;
       if (this.#version === undefined) return;
+      if (this.#isOwned) return this.#missing();
       await this.#set(emptyDocument(), undefined);
     } else {
-      if (this.#isKnown(stats)) return;
+      if (isVersion(stats, this.#version)) return;
       requireFile(path, stats);
       await this.#read();
     }
@@ -169,9 +198,21 @@ export class StateFile {
     this.#hasLooked = true;
   }
 
-  /** `false` when the lock was lost on the way, and nothing changed. */
-  async #tryChange(decide: DocumentChange): Promise<boolean> {
-    const { disk, path } = this.#options;
+  /** The owner's file was deleted while it ran. What is disabled must stay so: the file is written again. */
+  async #missing(): Promise<void> {
+    const { logger, path } = this.#options;
+    // Deleted with its directory, it must not be made again.
+    await this.#options.checkOwner();
+    await this.#set(this.#document, undefined, true);
+    logger.warn(
+      `${path} was deleted while the scheduler runs. It is written again from memory; to start anew, stop the scheduler first.`,
+    );
+    this.#options.onLoss();
+  }
+
+  /** When the lock was lost on the way, or the file was edited, nothing has changed. */
+  async #tryChange(decide: DocumentChange): Promise<"done" | "edited" | "lost"> {
+    const { disk, path, realClock } = this.#options;
     // A slow read happens before the lock is taken, so that other processes do not wait for it.
     await this.#look();
     // Where the file is, its directory is.
@@ -183,14 +224,16 @@ export class StateFile {
     try {
       await this.#look();
       const next = await decide(this.#document, this.#isDamaged);
-      if (next === undefined) return true;
+      if (next === undefined) return "done";
       if (this.#isDamaged) await this.#keepDamaged();
-      const version = await replaceFile(disk, path, next.bytes, lock);
-      if (version === undefined) return false;
+      const { bytes } = next;
+      const [from, now, isDiskLocal] = [this.#version, realClock.now(), this.#canGlance];
+      const version = await replaceFile(disk, path, { bytes, from, now, isLocal: isDiskLocal }, lock);
+      if (typeof version === "string") return version;
       isKept = true;
       for (const [name, entry] of next.changed) next.document.agents.set(name, entry);
       await this.#set(next.document, version);
-      return true;
+      return "done";
     } finally {
       alive.end();
       if (!isKept) await releaseLock(disk, lock);
@@ -199,32 +242,53 @@ export class StateFile {
 
   /** Once for each damaged version, or the copies of repeated failing writes would push out older copies. */
   async #keepDamaged(): Promise<void> {
-    if (this.#isKept) return;
+    // A file that was deleted has left nothing to keep.
+    if (this.#isKept || this.#version === undefined) return;
     await keepDamaged(this.#options.disk, this.#options.path, this.#options.clock.now());
     this.#isKept = true;
   }
 
   async #read(): Promise<void> {
-    const { disk, path, maxBytes } = this.#options;
+    const { disk, path, logger, maxBytes, realClock } = this.#options;
     const handle = await openRegular(disk, path);
-    if (handle === undefined) return this.#set(emptyDocument(), undefined);
+    // Deleted between two looks: the next look finds it missing.
+    if (handle === undefined) return this.#isOwned ? undefined : this.#set(emptyDocument(), undefined);
     try {
       const stats = await attempt(path, "stat", handle.stat({ bigint: true }));
       requireFile(path, stats);
       const bytes = stats.size > maxBytes ? undefined : await attempt(path, "read", handle.readFile());
-      const { document, damages } =
+      const { document, damages, isCut } =
         bytes === undefined
           ? {
               document: emptyDocument(),
               damages: [`it has ${stats.size} bytes, more than the ${maxBytes} allowed`],
+              isCut: false,
             }
           : await readDocument(bytes, this.#document);
-      this.#warn(damages);
-      await this.#set(document, { stats, handle }, damages.length > 0);
+      if (isCut && this.#isUnfinished(stats)) {
+        await closeQuietly(handle);
+        await realClock.sleep(UNFINISHED_LOOK_MS);
+        return await this.#read();
+      }
+      const isMended = isCut && this.#document.agents.size > 0;
+      if (!isMended) this.#warn(damages);
+      else
+        logger.warn(
+          `${path} was cut short. What is missing is restored, and the cut file is kept beside it.`,
+        );
+      const whole = isMended ? mendCut(document, this.#document) : document;
+      await this.#set(whole, { stats, handle }, isCut || damages.length > 0);
+      if (isMended && this.#isOwned) this.#options.onLoss();
     } catch (error) {
       await closeQuietly(handle);
       throw error;
     }
+  }
+
+  /** Whether a file without its end was written to just now, so that its end may still come. */
+  #isUnfinished({ mtimeNs }: BigIntStats): boolean {
+    const ageMs = this.#options.realClock.now().getTime() - Number(mtimeNs / 1_000_000n);
+    return Math.abs(ageMs) < (this.#isOwned ? UNFINISHED_MS.owner : UNFINISHED_MS.guest);
   }
 
   async #set(document: StateDocument, version: FileVersion | undefined, isDamaged = false): Promise<void> {

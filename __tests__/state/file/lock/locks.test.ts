@@ -14,7 +14,7 @@ import { until } from "../../child.js";
 import { forge, frozen, timed } from "./lock-fixtures.js";
 import { ObedientStore } from "../obedient-store.js";
 import { temporaryDirectory } from "../../temporary-directory.js";
-import { WatchedDisk } from "../../watched-disk.js";
+import { systemError, WatchedDisk } from "../../watched-disk.js";
 
 const hasProc = existsSync("/proc/self/stat");
 const KEY = { agent: "a", schedule: "s" };
@@ -257,7 +257,7 @@ describe("an owner whose event loop is busy for longer than a silence", () => {
   it.skipIf(!hasProc)("is refused to a second one however long it is silent", async () => {
     using temporary = temporaryDirectory();
     const path = join(temporary.path, "owner.lock");
-    const file = forge(path, {});
+    const file = forge(path, {}, "{}");
     for (let round = 0; round < 20; round++) {
       const clock = new FakeClock();
       await expect(timed(clock, OwnerLock.take(nodeDisk, path, clock, LEASE_MS))).rejects.toThrow(
@@ -272,7 +272,7 @@ describe("an owner whose event loop is busy for longer than a silence", () => {
   it("has a whole lease where the system does not tell whether its pid was given to a second process", async () => {
     using temporary = temporaryDirectory();
     const path = join(temporary.path, "owner.lock");
-    forge(path, { started: "0" });
+    forge(path, { started: "0" }, "{}");
     const clock = new FakeClock();
     const { result, tookMs } = await timed(clock, OwnerLock.take(nodeDisk, path, clock, LEASE_MS));
     await result.release();
@@ -307,6 +307,26 @@ describe("an owner whose event loop is busy for longer than a silence", () => {
       expect((await stopped.call("update", KEY, { failure_count: 1 })).error).toBeUndefined();
     },
   );
+});
+
+describe("an owner that could not remove its lock when it closed", () => {
+  it("lets the next one in after 4.3 s, although its process goes on", async () => {
+    using temporary = temporaryDirectory();
+    const path = join(temporary.path, "owner.lock");
+    const watched = new WatchedDisk();
+    const clock = new FakeClock();
+    const first = await OwnerLock.take(watched.disk, path, clock, LEASE_MS);
+    watched.before = (step) => {
+      if (step.startsWith("unlink")) throw systemError("EIO");
+    };
+    await first.release();
+    watched.before = () => {};
+    expect(readdirSync(path)).toHaveLength(1);
+    const { result, tookMs } = await timed(clock, OwnerLock.take(watched.disk, path, clock, LEASE_MS));
+    await result.release();
+    expect(tookMs).toBeGreaterThanOrEqual(4_300);
+    expect(tookMs).toBeLessThan(5_000);
+  });
 });
 
 /** Takes the directory over from one that is stopped, without waiting for real. */

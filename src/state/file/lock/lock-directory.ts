@@ -35,6 +35,7 @@ export interface LockOptions {
   /**
    * Set where a holder must not lose the lock because it is busy: a process that runs on this machine keeps it however
    * long it is silent, and one that is stopped, or that may be a different process with its pid, keeps it for this long.
+   * The content of such a lock is not empty: an empty file is one that its holder could not remove.
    */
   readonly leaseMs?: number | undefined;
 }
@@ -194,6 +195,7 @@ async function clearAway(disk: Disk, directory: string): Promise<void> {
 /** The last sign of life of a file's owner, and when it was first seen. */
 interface SeenSign {
   readonly sign: string;
+  readonly isEmpty: boolean;
   readonly seenMs: number;
 }
 
@@ -231,8 +233,8 @@ class HolderWatch {
       const isDead = signer !== undefined && lifeOf(signer) === "dead";
       const last = isDead ? undefined : await this.#signOf(file);
       const silentMs = last === undefined ? Infinity : clock.monotonic() - last.seenMs;
-      const isSilent = silentMs >= LONGEST_SILENCE_MS;
-      const patienceMs = isSilent && last !== undefined ? this.#patienceWith(signer) : LONGEST_SILENCE_MS;
+      const isKept = last?.isEmpty === false && silentMs >= LONGEST_SILENCE_MS;
+      const patienceMs = isKept ? this.#patienceWith(signer) : LONGEST_SILENCE_MS;
       if (last !== undefined && silentMs < patienceMs) {
         seen.set(file, last);
         if (patienceMs === Infinity) this.#busy = file;
@@ -256,6 +258,6 @@ class HolderWatch {
     if (stats === undefined) return undefined;
     const sign = `${stats.mtimeMs} ${stats.size}`;
     const known = this.#seen.get(file);
-    return known?.sign === sign ? known : { sign, seenMs: clock.monotonic() };
+    return known?.sign === sign ? known : { sign, isEmpty: stats.size === 0, seenMs: clock.monotonic() };
   }
 }

@@ -7,26 +7,29 @@ import { hostname } from "node:os";
 import { dirname } from "node:path";
 import type { Clock } from "../../../clock.js";
 import { isoTimeMs } from "../../../iso-time.js";
-import { attempt, type Disk, openRegular, unless } from "../disk.js";
+import { attempt, closeQuietly, type Disk, openRegular, unless } from "../disk.js";
 import { StateLockedError, type StateOwner } from "../../errors.js";
-import { type HeldLock, releaseLock, SignOfLife, sweepPrepared, takeLock } from "./lock-directory.js";
+import { type HeldLock, SignOfLife, sweepPrepared, takeLock } from "./lock-directory.js";
 
 const TAKEN_OVER = "was taken over while this process gave no sign of life";
+const TAKEN_OVER_ADVICE = "Stop that one, or use another state directory.";
+const DELETED = "was deleted while this process used it";
+const DELETED_ADVICE =
+  "Start this process again: it begins with an empty directory, unless you restore the old one first.";
 
 export class OwnerLock {
   readonly #disk: Disk;
   readonly #path: string;
   readonly #lock: HeldLock;
   readonly #alive: SignOfLife;
-  #isLost = false;
+  /** Why the lock is lost, once that is known. */
+  #loss: StateLockedError | undefined;
 
   private constructor(disk: Disk, path: string, lock: HeldLock, clock: Clock) {
     this.#disk = disk;
     this.#path = path;
     this.#lock = lock;
-    this.#alive = new SignOfLife(lock, { clock, disk }, () => {
-      this.#isLost = true;
-    });
+    this.#alive = new SignOfLife(lock, { clock, disk }, () => void this.#noteLoss());
   }
 
   /**
@@ -46,37 +49,59 @@ export class OwnerLock {
 
   /** To be called while the process is awake, which saves a timer that shows that it lives. */
   stir(): void {
-    if (!this.#isLost) this.#alive.showEarly();
+    if (this.#loss === undefined) this.#alive.showEarly();
   }
 
-  /** Throws a StateLockedError when it is known that a second process took this one for dead. */
+  /** Throws a StateLockedError when it is known that the lock is lost. */
   requireHeld(): void {
-    if (this.#isLost) throw lockedBy(this.#path, undefined, TAKEN_OVER);
+    if (this.#loss !== undefined) throw this.#loss;
   }
 
-  /** Checks on disk whether a second process took this one for dead, and throws a StateLockedError if so. */
+  /** Checks on disk whether the lock is lost, and throws a StateLockedError that says why. */
   async check(): Promise<void> {
     const stats = await attempt(this.#path, "stat", unless(["ENOENT"], this.#disk.lstat(this.#lock.file)));
-    if (stats !== undefined) return;
-    const [successor] = (await unless(["ENOENT"], this.#disk.readdir(this.#path))) ?? [];
-    const owner =
-      successor === undefined ? undefined : await readOwner(this.#disk, `${this.#path}/${successor}`);
-    throw lockedBy(this.#path, owner, TAKEN_OVER);
+    if (stats === undefined) throw await this.#findLoss();
   }
 
   async release(): Promise<void> {
     this.#alive.end();
-    await releaseLock(this.#disk, this.#lock);
+    const { file, handle } = this.#lock;
+    try {
+      await unless(["ENOENT"], this.#disk.unlink(file));
+    } catch {
+      // An empty file is not held, although the process that wrote it goes on.
+      await handle.truncate().catch(() => {});
+    }
+    await closeQuietly(handle);
+  }
+
+  async #noteLoss(): Promise<void> {
+    try {
+      this.#loss = await this.#findLoss();
+    } catch {
+      this.#loss = lockedBy(this.#path, undefined, TAKEN_OVER);
+    }
+  }
+
+  /** A process that takes the lock over removes its file, and never its directory. */
+  async #findLoss(): Promise<StateLockedError> {
+    const names = await attempt(this.#path, "list", unless(["ENOENT"], this.#disk.readdir(this.#path)));
+    if (names === undefined) return lockedBy(this.#path, undefined, DELETED);
+    const [successor] = names;
+    const owner =
+      successor === undefined ? undefined : await readOwner(this.#disk, `${this.#path}/${successor}`);
+    return lockedBy(this.#path, owner, TAKEN_OVER);
   }
 }
 
 function lockedBy(path: string, owner: StateOwner | undefined, what: string): StateLockedError {
   const who = owner && `, by process ${owner.pid} on ${owner.host} since ${owner.since.toISOString()}`;
-  const advice = "Stop that one, or use another state directory.";
+  const advice = what === DELETED ? DELETED_ADVICE : TAKEN_OVER_ADVICE;
   return new StateLockedError(
     `The state directory ${dirname(path)} ${what}${who ?? ""}. ${advice}`,
     path,
     owner,
+    what === DELETED,
   );
 }
 

@@ -10,7 +10,9 @@ import { type Chunk, type FileLayout, findLayout } from "../file-layout.js";
 import {
   type AgentEntry,
   agentEntry,
+  ANNOUNCEMENT,
   emptyDocument,
+  END_MARK,
   INTRODUCTION,
   type StateDocument,
 } from "./state-document.js";
@@ -25,15 +27,53 @@ export interface ReadDocument {
   readonly damages: readonly string[];
 }
 
+/** What the bytes of a file say, and whether its end is missing. */
+export interface ReadFile extends ReadDocument {
+  readonly isCut: boolean;
+}
+
 const BYTE_ORDER_MARK = Buffer.from("\ufeff");
+const FIRST_WORDS = "# The state of Rota's schedules.";
 /** What people write is not longer, and the parser needs two seconds for it. */
 const MOST_FOREIGN_BYTES = 2_000_000;
 const MOST_FOREIGN_MARKS = 100_000;
 
 /** What the bytes say. Agents whose text is the same as in `known` are taken from there. */
-export async function readDocument(bytes: Buffer, known: StateDocument): Promise<ReadDocument> {
+export async function readDocument(bytes: Buffer, known: StateDocument): Promise<ReadFile> {
   const hasMark = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-  const own = hasMark ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes;
+  const { own, isCut } = withoutEnd(hasMark ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes);
+  const { document, damages } = await readOwn(own, known);
+  // An empty file has been reported as such.
+  if (!isCut || own.length === 0) return { document, damages, isCut };
+  const lastLine = new LineCount(own).at(own.length);
+  return { document, damages: [...damages, `line ${lastLine}: ${CUT}`], isCut };
+}
+
+const CUT = `the last line, "${END_MARK.trimEnd()}", is missing, so the file was cut short here and later entries are lost: check which schedules were disabled or paused`;
+
+const END_START = `\n${END_MARK.trimEnd()}`;
+/** An editor may have removed the newline after the mark, or written two characters for it. */
+const END_LINE = new RegExp(`${END_START}[ \\t]*\\r?(?=\\n|$)`, "g");
+
+/** The bytes without their end mark. A text that announces none has none; an empty file was cut all the same. */
+function withoutEnd(bytes: Buffer): { readonly own: Buffer; readonly isCut: boolean } {
+  const start = bytes.toString("latin1", 0, INTRODUCTION.length);
+  const newline = start.indexOf("\n");
+  const isAnnounced = start.slice(0, newline < 0 ? undefined : newline).includes(ANNOUNCEMENT);
+  const at = bytes.lastIndexOf(END_START);
+  if (at < 0) return { own: bytes, isCut: isAnnounced || (newline < 0 && INTRODUCTION.startsWith(start)) };
+  const isLast = bytes.toString("latin1", at).trim() === END_START.trim();
+  if (isLast && bytes.indexOf(END_START) === at) return { own: bytes.subarray(0, at + 1), isCut: false };
+  // An editor has added text after the mark. Blanks in its place keep every line where it is.
+  let isMarked = false;
+  const text = bytes.toString("latin1").replaceAll(END_LINE, (line) => {
+    isMarked = true;
+    return `\n${" ".repeat(line.length - 1)}`;
+  });
+  return { own: Buffer.from(text, "latin1"), isCut: isAnnounced && !isMarked };
+}
+
+async function readOwn(own: Buffer, known: StateDocument): Promise<ReadDocument> {
   const layout = findLayout(own);
   if (layout?.isPlain === true) return readChunks(own, layout, known);
   const text = own.length > MOST_FOREIGN_BYTES ? undefined : textOf(own);
@@ -129,7 +169,8 @@ async function readHead(
   layout: FileLayout,
 ): Promise<{ head: Fields; damages: readonly string[] }> {
   const [head, tail] = [textOf(layout.head), textOf(layout.tail)];
-  const own = head.startsWith(INTRODUCTION) ? head.slice(INTRODUCTION.length) : head;
+  // Without our first line, in this version's words or in earlier ones.
+  const own = head.startsWith(FIRST_WORDS) ? head.slice(head.indexOf("\n") + 1) : head;
   const fields = tail === "" ? readFieldsStrictly(own) : undefined;
   if (fields !== undefined && !Object.hasOwn(fields, "agents")) return { head: fields, damages: [] };
   const before = `${head}agents: {}\n`;

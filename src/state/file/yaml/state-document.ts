@@ -26,9 +26,13 @@ export function emptyDocument(): StateDocument {
   return { head: {}, agents: new Map() };
 }
 
+/** The last line of the file. A file that announces it and does not have it was cut short. */
+export const END_MARK = "# end of state\n";
+/** What the first line says in a file with an end mark. */
+export const ANNOUNCEMENT = 'The last line is "# end of state".';
 /** The first line of the file. */
-export const INTRODUCTION =
-  "# The state of Rota's schedules. Edits are noticed; keys Rota does not know are kept.\n";
+export const INTRODUCTION: string = `# The state of Rota's schedules. Edits are noticed; keys Rota does not know are kept. ${ANNOUNCEMENT}\n`;
+const END_BYTES = Buffer.from(END_MARK);
 
 /** The agent with its text, or with a `text` that is known to say so. */
 export function agentEntry(
@@ -48,7 +52,8 @@ export function renderDocument(
   for (const [name, entry] of agents) chunks.push((changed.get(name) ?? entry).text);
   for (const [name, entry] of changed) if (!agents.has(name)) chunks.push(entry.text);
   const opening = chunks.length === 0 ? "agents: {}\n" : "agents:\n";
-  return Buffer.concat([Buffer.from(`${INTRODUCTION}${renderFields(head, "")}${opening}`), ...chunks]);
+  const start = Buffer.from(`${INTRODUCTION}${renderFields(head, "")}${opening}`);
+  return Buffer.concat([start, ...chunks, END_BYTES]);
 }
 
 /** Changes to a document, collected before they are written: a batch of patches becomes one new text. */
