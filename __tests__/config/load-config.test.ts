@@ -206,3 +206,48 @@ describe("a fleet of many files", () => {
     expect(files).toHaveLength(301);
   });
 });
+
+describe("a path to a file that does not describe an agent", () => {
+  const SHADOW = "root:$6$hunter2$abcdef:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\n";
+
+  it.each([
+    ["a file of passwords", SHADOW],
+    ["a file of users", "root:x:0:0:hunter2:/root:/bin/bash\ndaemon:x:1:1::/:/bin/sh\n"],
+    ["a file of variables", "PASSWORD=hunter2\nTOKEN=hunter2\n"],
+    ["an INI file", "[default]\nkey = hunter2\n"],
+    ["a private key", "-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2\n-----END OPENSSH PRIVATE KEY-----\n"],
+    ["a certificate and a colon", "key: - hunter2: [\n"],
+    ["JSON with different keys", '{ "auths": { "registry.test": { "auth": "hunter2" } } }'],
+    ["a list", "- hunter2\n- hunter2\n"],
+    ["YAML with different keys", "users:\n  - password: hunter2\nclusters: hunter2\n"],
+    ["YAML with variables", "users:\n  - ${hunter2}\n"],
+    ["a key that is not text", "? [hunter2]\n: hunter2\n"],
+    ["duplicate keys", "hunter2: 1\nhunter2: 2\n"],
+    ["characters that YAML does not allow", "hunter2\u0007\n"],
+  ])("shows nothing of it: %s", async (_, text) => {
+    const directory = directoryWith({ "rota.yaml": "agents:\n  - path: other/file\n", "other/file": text });
+    const { message, problems } = await loadRefusal(join(directory, "rota.yaml"));
+    expect(`${message}${JSON.stringify(problems)}`).not.toContain("hunter2");
+    expect(problems).toMatchObject([
+      {
+        code: "UNREADABLE_FILE",
+        file: join(directory, "rota.yaml"),
+        line: 2,
+        message: expect.stringMatching(/^The file "other\/file" does not describe an agent: /) as string,
+      },
+    ]);
+  });
+
+  it("shows the line of an agent's file with a mistake", async () => {
+    const directory = directoryWith({
+      "rota.yaml": "agents: [{ path: a.yaml }, { path: b.yaml }, { path: c.yaml }]",
+      "a.yaml": "name: a\nschedules: [}\n",
+      "b.yaml": "name: b\nschedulse: {}\n",
+      "c.yaml": "schedulse: {}\n",
+    });
+    const { message } = await loadRefusal(join(directory, "rota.yaml"));
+    expect(message).toContain("schedules: [}");
+    expect(message).toContain('did you mean "schedules"?');
+    expect(message).not.toContain("does not describe an agent");
+  });
+});

@@ -1,8 +1,9 @@
 /**
  * Follows the `path:` of an agent to its file, and from there to the next: values nearer to the fleet's file win.
- * A missing file, or a cycle of files, is a problem of the line that names the file.
+ * A missing file, a cycle of files, or a file that does not describe an agent is a problem of the line that names the file.
  */
 import { resolve } from "node:path";
+import { closest } from "../closest.js";
 import { quote } from "../errors.js";
 import { shown } from "../scheduler/definition/check-value.js";
 import type { Path } from "../scheduler/definition/fault.js";
@@ -18,11 +19,13 @@ export type DocumentLookup = (path: string) => ConfigDocument | string;
 export class AgentFiles {
   readonly #lookUp: DocumentLookup;
   readonly #problems: ProblemList;
+  readonly #agentKeys: () => readonly string[];
   readonly #paths = new Set<string>();
 
-  constructor(lookUp: DocumentLookup, problems: ProblemList) {
+  constructor(lookUp: DocumentLookup, problems: ProblemList, agentKeys: () => readonly string[]) {
     this.#lookUp = lookUp;
     this.#problems = problems;
+    this.#agentKeys = agentKeys;
   }
 
   /** The absolute paths of all files that were looked up. */
@@ -62,7 +65,10 @@ export class AgentFiles {
       return undefined;
     }
     this.#paths.add(absolute);
-    const document = this.#lookUp(absolute);
+    const found = this.#lookUp(absolute);
+    // The lines of a file that belongs to a different program may be secret: no message shows them.
+    const isAgent = typeof found === "string" || describesAgent(found, this.#agentKeys());
+    const document = isAgent ? found : NO_AGENT;
     if (typeof document === "string") {
       this.#problems.add({ code: "UNREADABLE_FILE", message: `The file ${given} ${document}`, ...at, given });
       return undefined;
@@ -74,6 +80,22 @@ export class AgentFiles {
     for (const fault of document.faults) this.#problems.add({ ...fault, path: [...path, ...fault.path] });
     return document.root === undefined ? undefined : this.expand(document.root, path, trail);
   }
+}
+
+const NO_AGENT =
+  "does not describe an agent: expected a YAML map with keys such as name, runtime and schedules";
+/** A key at the left margin, or the first one of a map in braces. */
+const TOP_KEY = /^(?:\{\s*)?["']?([a-z_]{1,64})["']?[ \t]*:/gm;
+
+/** Whether at least one key at the top of the document is one of an agent, or is nearly spelled so. */
+function describesAgent({ root, source, faults }: ConfigDocument, agentKeys: readonly string[]): boolean {
+  // Of text that is not valid YAML, the keys at the left margin tell.
+  if (root === undefined)
+    return Array.from(source.text.matchAll(TOP_KEY)).some(([, key = ""]) => agentKeys.includes(key));
+  if (root.kind !== "map") return root.kind === "scalar" && root.value === null;
+  const keys = [...root.entries.keys()];
+  if (keys.length === 0) return faults.length === 0;
+  return keys.some((key) => closest(key, agentKeys) !== undefined);
 }
 
 /** The files that the agents of a document name. */

@@ -18,7 +18,7 @@ import type { Config } from "./config.js";
 import { fitVariables } from "./fit-variables.js";
 import { ProblemList } from "./problem-list.js";
 import { gatherRuntime, withRuntimeMap } from "./runtime-keys.js";
-import { checkIntervalMs, type FileSchemas, fileSchemas } from "./schema/file-schema.js";
+import { agentFileKeys, checkIntervalMs, type FileSchemas, fileSchemas } from "./schema/file-schema.js";
 import {
   entryOf,
   type LocatedFault,
@@ -71,7 +71,7 @@ class Assembly {
     this.#path = path;
     this.#host = host;
     this.#schemas = fileSchemas(host);
-    this.#agentFiles = new AgentFiles(lookUp, this.#list);
+    this.#agentFiles = new AgentFiles(lookUp, this.#list, () => agentFileKeys(host));
   }
 
   get problems(): ConfigError["problems"] {

@@ -108,6 +108,17 @@ export function defaultsKeys(host: HostKeys): KeySchemas {
   return { ...hostKeys(host), ...keysBesideRuntime(), ...commonKeys(host, false), ...fileKeys(host, false) };
 }
 
+/** The keys that the file of an agent may have at its top. */
+export function agentFileKeys(host: HostKeys): readonly string[] {
+  const keys = {
+    ...hostKeys(host),
+    ...keysBesideRuntime(),
+    ...commonKeys(host, true),
+    ...fileKeys(host, true),
+  };
+  return ["name", "schedules", "path", ...Object.keys(keys)];
+}
+
 export const fileSchemas: (host: HostKeys) => FileSchemas = schemasByHost((host) => ({
   fleet: map(
     {
