@@ -167,15 +167,34 @@ describe("an edit of the state file", () => {
     await expectPlan(stage, "01:00 baseline-interval");
   });
 
-  it("that deletes the whole file makes every schedule be planned as if it never ran", async () => {
+  it("that deletes the whole file resets nothing: what was disabled stays so, and the file comes back", async () => {
     const stage = await edited();
     await expectEnded(stage, 1);
-    // The pass that follows the job must not see it already.
-    await stage.pass("0s");
+    await stage.edit(set("status", "disabled"));
+    await expectPlan(stage, "never none");
     rmSync(stage.path);
     await stage.pass("1s");
-    await expectEnded(stage, 2);
-    expect(stage.ended[1]).toMatchObject({ source: "first-run", started_at: "2026-03-01T00:00:01.000Z" });
+    await vi.waitFor(() => expect(readFileSync(stage.path, "utf8")).toContain("status: disabled"), {
+      timeout: 20_000,
+    });
+    await stage.pass("2h");
+    expect(stage.ended).toHaveLength(1);
+    expect(stage.jobs).toHaveLength(1);
+  });
+
+  it("that empties the file in place, or cuts it at an entry, does not run what was disabled", async () => {
+    const stage = await edited();
+    await expectEnded(stage, 1);
+    await stage.edit(set("status", "disabled"));
+    await expectPlan(stage, "never none");
+    for (const end of ["", "agents:\n", "schedules:\n", "x:\n"]) {
+      const text = readFileSync(stage.path, "utf8");
+      writeFileSync(stage.path, text.slice(0, end === "" ? 0 : text.indexOf(end) + end.length));
+      await stage.pass("2h");
+      await vi.waitFor(() => expect(readFileSync(stage.path, "utf8")).toBe(text), { timeout: 20_000 });
+    }
+    await stage.pass("2h");
+    expect(stage.jobs).toHaveLength(1);
   });
 
   it("of garbage in one schedule affects no other schedule", async () => {
