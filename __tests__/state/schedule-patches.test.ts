@@ -28,7 +28,7 @@ describe("an update", () => {
     writeFileSync(join(directory.path, "state.yaml"), FILE);
     await update(directory.path, { failure_count: 4 });
     expect(fileIn(directory.path)).toMatch(
-      /agents:\n {2}a:\n {4}schedules:\n {6}daily:\n {8}status: disabled\n {8}last_error: "it broke"\n {8}failure_count: 4\n {8}newer:\n {10}a: \[1, 2\.5\]\n {10}b: 123456789012345678901234567890\n$/,
+      /agents:\n {2}a:\n {4}schedules:\n {6}daily:\n {8}status: disabled\n {8}last_error: "it broke"\n {8}failure_count: 4\n {8}newer:\n {10}a: \[1, 2\.5\]\n {10}b: 123456789012345678901234567890\n# end of state\n$/,
     );
   });
 
