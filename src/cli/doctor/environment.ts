@@ -54,6 +54,6 @@ export function checkProcesses(hasProc: boolean = existsSync("/proc/self/stat"))
   if (hasProc) return fine(about, "known by their pid and the time they started");
   return warning(
     about,
-    "this system has no /proc, so a process is known by its pid alone: a lock of a scheduler that died is taken over only when it has been silent for a whole lease, if a different process has its pid by then",
+    "this system has no /proc, so a process is known by its pid alone: if a new process gets the pid of a scheduler that died, the scheduler's lock is taken over only after a whole lease",
   );
 }

@@ -67,8 +67,8 @@ export class SlotJobEnd implements ClaimEnd {
     );
     const { log, events } = this.#context;
     // Without a listener nothing is kept until the end is written: a burst has thousands of plans.
-    if (problem !== undefined || log.debug !== undefined || events.isHeard("schedule:planned"))
-      this.#told = { plan, problem };
+    const isTold = problem !== undefined || log.debug !== undefined || events.isHeard("schedule:planned");
+    this.#told = isTold ? { plan, problem } : undefined;
     return patch;
   }
 
