@@ -11,6 +11,7 @@ const PROCESSES = [
   "__tests__/**/*process*.test.ts",
   "__tests__/cli/commands/*.test.ts",
   "__tests__/cli/program.test.ts",
+  "__tests__/cli/unsupported-system.test.ts",
   "__tests__/cli/run/run-*.test.ts",
   "__tests__/config/{documentation,load-config}.test.ts",
   "__tests__/features/schedule-state.test.ts",
@@ -26,6 +27,7 @@ const PROCESSES = [
 /** Tests that need a PostgreSQL server; many start processes too. */
 const POSTGRES = ["__tests__/**/postgres/**/*.test.ts", "__tests__/simulation/*postgres*.test.ts"];
 const SIMULATION = ["__tests__/simulation/*.test.ts"];
+const CHECKS = "__tests__/setup/definition-checks.ts";
 const HANDLES = "__tests__/setup/open-handles.ts";
 const BUILT = "__tests__/setup/built.ts";
 const SERVER = "__tests__/state/postgres/server.ts";
@@ -50,17 +52,17 @@ const config: ViteUserConfig = defineConfig({
       project("fast", {
         include: ["__tests__/**/*.test.ts"],
         exclude: [...PROCESSES, ...POSTGRES, ...SIMULATION],
-        setupFiles: [HANDLES, "__tests__/setup/no-processes.ts"],
+        setupFiles: [HANDLES, CHECKS, "__tests__/setup/no-processes.ts"],
         isolate: false,
       }),
       project("processes", {
         include: PROCESSES,
         exclude: POSTGRES,
-        setupFiles: [HANDLES],
+        setupFiles: [HANDLES, CHECKS],
         globalSetup: [BUILT],
       }),
-      project("postgres", { include: POSTGRES, globalSetup: [BUILT, SERVER] }),
-      project("simulation", { include: SIMULATION, exclude: POSTGRES }),
+      project("postgres", { include: POSTGRES, setupFiles: [CHECKS], globalSetup: [BUILT, SERVER] }),
+      project("simulation", { include: SIMULATION, exclude: POSTGRES, setupFiles: [CHECKS] }),
     ],
     maxWorkers: 2 * availableParallelism(),
     // Ends a test that hangs; a slow machine must not fail one that works.

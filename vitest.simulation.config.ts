@@ -6,6 +6,7 @@ const needsServer = (process.env["SIMULATION_STORE"] ?? "memory") !== "memory";
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ["__tests__/**/*.simulation.ts"],
+    setupFiles: ["__tests__/setup/definition-checks.ts"],
     globalSetup: needsServer ? ["__tests__/state/postgres/server.ts"] : [],
     testTimeout: 3_600_000,
   },

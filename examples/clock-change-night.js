@@ -45,8 +45,13 @@ const scheduler = new Scheduler({
   checkInterval: 60_000, // an hour of virtual time is an hour of passes
   logger: { info() {}, warn: console.warn, error: console.error },
 });
-scheduler.on("job:started", ({ job: { agent, source, attempt } }) => {
-  const backoff = attempt > 1 ? `, after ${attempt - 1} failed in a row` : "";
+const failures = new Map();
+scheduler.on("job:finished", ({ job: { agent, status } }) =>
+  failures.set(agent, status === "failed" ? (failures.get(agent) ?? 0) + 1 : 0),
+);
+scheduler.on("job:started", ({ job: { agent, source } }) => {
+  const count = failures.get(agent) ?? 0;
+  const backoff = count > 0 ? `, after ${count} failed in a row` : "";
   console.log(`${localTime.format(clock.now())}  ${agent.padEnd(14)}  ${source}${backoff}`);
 });
 

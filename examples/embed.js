@@ -5,9 +5,9 @@ scheduler.on("job:finished", ({ job }) => console.log(job.agent, job.status, job
 await scheduler.start([
   {
     name: "reader",
-    schedules: { hourly: { type: "interval", interval: "1h", prompt: "Read the news." } },
+    schedules: { morning: { type: "cron", expression: "0 9 * * *", prompt: "Read the news." } },
     run: async ({ prompt }) => `did: ${prompt}`, // your agent, script or request
   },
 ]);
-await scheduler.trigger("reader"); // runs a job now
+await scheduler.trigger("reader"); // runs a job now, whatever the time
 await scheduler.stop(); // starts no more jobs, and waits for running ones

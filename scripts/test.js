@@ -1,15 +1,15 @@
 /**
- * Everything that a change must pass, as `npm test` runs it. Chains of npm scripts that do not need each other run side
- * by side. A script that passes prints one line, a script that fails prints its whole output; the tests print as they run.
+ * Everything that a change must pass, as `npm test` runs it. The scripts of a stage run side by side. A script that
+ * passes prints one line, a script that fails prints its whole output; the tests print as they run.
  */
 import { spawn } from "node:child_process";
 import { stripVTControlCharacters } from "node:util";
 
-/** In the first stage what takes seconds, so that the tests neither wait for a typing mistake nor share their cores with it. */
-const STAGES = [
-  [["lint"], ["typecheck"], ["build", "check:package"]],
-  [["test:unit"], ["docs:build"]],
-];
+/**
+ * The build is alone, because lint and types read what it writes. What takes seconds comes before the tests, so that
+ * they neither wait for a typing mistake nor share their cores with it.
+ */
+const STAGES = [["build"], ["lint", "typecheck", "check:package"], ["test:unit", "docs:build"]];
 const TESTS = "test:unit";
 
 const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
@@ -34,18 +34,15 @@ function runScript(name) {
   });
 }
 
-/** Runs the scripts one after the other until one fails; resolves to the name of that one. */
-async function runChain(names) {
-  for (const name of names) {
-    const startMs = performance.now();
-    const { output, passed } = await runScript(name);
-    const took = seconds(performance.now() - startMs);
-    if (name === TESTS) testOutput = output;
-    if (!passed && name !== TESTS) console.log(`\n── ${name} ──\n${output.trimEnd()}\n`);
-    console.log(`${passed ? "✓" : "✗"} ${name} (${took})`);
-    if (!passed) return name;
-  }
-  return undefined;
+/** Runs a script and says how it went; resolves to its name when it failed. */
+async function report(name) {
+  const startMs = performance.now();
+  const { output, passed } = await runScript(name);
+  const took = seconds(performance.now() - startMs);
+  if (name === TESTS) testOutput = output;
+  if (!passed && name !== TESTS) console.log(`\n── ${name} ──\n${output.trimEnd()}\n`);
+  console.log(`${passed ? "✓" : "✗"} ${name} (${took})`);
+  return passed ? undefined : name;
 }
 
 /** What vitest counted, as "5308 passed, 0 failed"; `undefined` before it has run. */
@@ -59,9 +56,9 @@ function testCounts() {
 let testOutput = "";
 const startMs = performance.now();
 const failed = [];
-for (const chains of STAGES) {
+for (const names of STAGES) {
   if (failed.length > 0) break;
-  const results = await Promise.all(chains.map(runChain));
+  const results = await Promise.all(names.map(report));
   failed.push(...results.filter((name) => name !== undefined));
 }
 const outcome = failed.length === 0 ? "Everything passed" : `Failed: ${failed.join(", ")}`;

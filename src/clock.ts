@@ -17,6 +17,24 @@ export interface Clock {
    * signal and no promise. Optional: without it, callers use `sleep`.
    */
   wakeAfter?(ms: number, wake: () => void): () => void;
+  /**
+   * The same for a loop that has nothing to do for a while but wakes at every period. A clock for tests may leave wakes
+   * out, since a loop that finds nothing to do changes nothing. Optional.
+   */
+  wakeWhenIdle?(idle: IdleSleep): () => void;
+}
+
+/** The sleep of an idle loop. */
+export interface IdleSleep {
+  /** Whose sleep it is: a loop that sleeps again is the same owner. */
+  readonly owner: object;
+  /** The loop wakes after this time, in milliseconds, and again after each such time. */
+  readonly periodMs: number;
+  /** How long it has nothing to do, in milliseconds. */
+  readonly idleMs: number;
+  readonly wake: () => void;
+  /** Called with the number of wakes that were left out, before `wake`. */
+  readonly skip: (count: number) => void;
 }
 
 /** Calls `wake` after `ms` on any clock. Returns a function that cancels it. */
@@ -134,14 +152,21 @@ export class StoreClock implements Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return this.#clock.sleep(ms, signal);
   }
+
+  /** The same time, with timers that do not keep the process alive where they are the machine's. */
+  get background(): Clock {
+    return this.#clock === systemClock ? unrefClock : this.#clock;
+  }
 }
 
 /** A `Date`, an ISO time, or milliseconds since 1970. */
 export type Instant = Date | string | number;
 
 interface Sleeper {
-  readonly wakeAt: number;
+  wakeAt: number;
   readonly wake: () => void;
+  /** Set for an idle loop; `until` is on the monotonic clock. */
+  readonly idle?: (IdleSleep & { readonly until: number }) | undefined;
 }
 
 /** So many wakes without time passing mean a loop of 0 ms sleeps. */
@@ -154,6 +179,8 @@ export class FakeClock implements Clock {
   #moving = false;
   /** In the order of their calls, which decides between equal times. */
   readonly #sleepers = new Set<Sleeper>();
+  /** The idle loops that woke since anything else did, and so have seen all there is to see. */
+  readonly #idlers = new Set<object>();
 
   constructor(startsAt: Instant = "2026-01-01T00:00:00Z") {
     this.#wallMs = instantMs(startsAt);
@@ -193,6 +220,19 @@ export class FakeClock implements Clock {
     return () => this.#sleepers.delete(sleeper);
   }
 
+  wakeWhenIdle(idle: IdleSleep): () => void {
+    const { periodMs, idleMs, wake } = idle;
+    requireNumber(periodMs + idleMs);
+    const until = this.#monotonicMs + idleMs;
+    const sleeper: Sleeper = {
+      wakeAt: this.#monotonicMs + Math.max(1, periodMs),
+      wake,
+      idle: { ...idle, until },
+    };
+    this.#sleepers.add(sleeper);
+    return () => this.#sleepers.delete(sleeper);
+  }
+
   /** Moves both clocks forward, waking each sleeper at its own time and letting it act before time goes on. */
   async advance(duration: Duration): Promise<void> {
     const ms = signedMs(duration);
@@ -227,10 +267,17 @@ export class FakeClock implements Clock {
 
   async #moveTo(monotonicMs: number): Promise<void> {
     let wakes = 0;
+    // What the caller did since the last move is seen by every loop.
+    this.#idlers.clear();
     await settle();
     for (let next = this.#nextSleeper(); next !== undefined && next.wakeAt <= monotonicMs;) {
       wakes = next.wakeAt > this.#monotonicMs ? 0 : wakes + 1;
       if (wakes > WAKES_WITHOUT_PROGRESS) throw new Error(`Sleeps of 0 ms never end at ${this.time()}.`);
+      if (next.idle === undefined) this.#idlers.clear();
+      else if (this.#idlers.has(next.idle.owner) && this.#skipIdle(monotonicMs)) {
+        next = this.#nextSleeper();
+        continue;
+      } else this.#idlers.add(next.idle.owner);
       this.#pass(next.wakeAt);
       this.#sleepers.delete(next);
       next.wake();
@@ -238,6 +285,27 @@ export class FakeClock implements Clock {
       next = this.#nextSleeper();
     }
     this.#pass(monotonicMs);
+  }
+
+  /** Leaves out the wakes until something may happen, where every sleeper before that is a loop that is known to be idle. */
+  #skipIdle(monotonicMs: number): boolean {
+    let limit = monotonicMs;
+    const idle: Sleeper[] = [];
+    for (const sleeper of this.#sleepers) {
+      const isKnown = sleeper.idle !== undefined && this.#idlers.has(sleeper.idle.owner);
+      limit = Math.min(limit, isKnown ? (sleeper.idle?.until ?? limit) : sleeper.wakeAt);
+      if (isKnown) idle.push(sleeper);
+    }
+    let isSkipped = false;
+    for (const sleeper of idle) {
+      const { periodMs = 1, skip } = sleeper.idle ?? {};
+      const count = Math.floor((limit - sleeper.wakeAt) / Math.max(1, periodMs));
+      if (count < 1) continue;
+      sleeper.wakeAt += count * Math.max(1, periodMs);
+      skip?.(count);
+      isSkipped = true;
+    }
+    return isSkipped;
   }
 
   #nextSleeper(): Sleeper | undefined {

@@ -4,7 +4,13 @@
 
 // ## Everyday use
 export { Scheduler } from "./scheduler/scheduler.js";
-export type { SchedulerOptions, SchedulerState, StopOptions, TriggerResult } from "./scheduler/options.js";
+export type {
+  SchedulerOptions,
+  SchedulerState,
+  StopOptions,
+  TriggerOptions,
+  TriggerResult,
+} from "./scheduler/options.js";
 export type { Agent, AgentJob as Job, AgentSchedule, RunResult } from "./scheduler/agent.js";
 export {
   type CronSchedule,
@@ -14,6 +20,7 @@ export {
   validateSchedule,
 } from "./scheduler/timing/schedule.js";
 export type { SchedulerEvents } from "./scheduler/events.js";
+export type { Backfill, BackfillOptions, BackfillProgress } from "./scheduler/control/backfill.js";
 export type { HintOptions } from "./scheduler/control/state-changes.js";
 export type { ScheduleStatus } from "./scheduler/control/schedule-status.js";
 export type { TriggerInfo } from "./scheduler/jobs/job.js";
@@ -21,6 +28,7 @@ export { FileStore } from "./state/file/file-store.js";
 export { MemoryStore } from "./state/memory/memory-store.js";
 export type { JobRecord, JobStatus } from "./state/job-log/job-log.js";
 export { RotaError } from "./errors.js";
+export { ConfigError } from "./scheduler/definition/errors.js";
 export { SchedulerError } from "./scheduler/errors.js";
 export { StateLockedError } from "./state/errors.js";
 export { FakeClock } from "./clock.js";
@@ -30,18 +38,27 @@ export type { Logger } from "./logger.js";
 export type { Clock, Instant } from "./clock.js";
 export type { Duration } from "./duration.js";
 export type { RotaErrorOptions } from "./errors.js";
-export type { AgentInstances } from "./scheduler/agent.js";
+export type {
+  ConfigErrorCode,
+  ConfigErrorOptions,
+  ConfigProblem,
+  ConfigProblemCode,
+} from "./scheduler/definition/errors.js";
+export type { AgentInstances, AgentScheduleInfo } from "./scheduler/agent.js";
 export type { ChatSchedule, RecurringSchedule, WebhookSchedule } from "./scheduler/timing/schedule.js";
 export type { SchedulerEvent, SchedulerListener } from "./scheduler/events.js";
-export type { SchedulerStatus } from "./scheduler/options.js";
+export type { SchedulerJobs, SchedulerStatus, SchedulerTriggerCallback } from "./scheduler/options.js";
 export {
   CronParseError,
   IntervalParseError,
   ScheduleDefinitionError,
   type SchedulerErrorCode,
+  type SchedulerErrorOptions,
   SchedulerShutdownError,
   ScheduleTriggerError,
+  type ShutdownErrorContext,
   TimezoneError,
+  type TriggerErrorContext,
 } from "./scheduler/errors.js";
 export {
   type FileOperation,
@@ -53,6 +70,23 @@ export {
 export type { FileStoreOptions } from "./state/file/file-store.js";
 export type { MemoryStoreOptions } from "./state/memory/memory-store.js";
 export type { JobEndStatus, JobFilter, JobTrigger } from "./state/job-log/job-log.js";
+
+export type {
+  AgentRuntime,
+  CommandRuntimeConfiguration,
+  FunctionRuntimeConfiguration,
+  HttpRuntimeConfiguration,
+  MessagesRuntimeConfiguration,
+  RegisteredRuntimes,
+} from "./runner/agent-runtime.js";
+export type {
+  DirectorySourceConfig,
+  GitHubSourceConfig,
+  MemorySourceConfig,
+  NewWork,
+  RegisteredWorkSources,
+  ScheduleWorkSource,
+} from "./work-sources/work-source.js";
 
 // ## Intervals, cron and plans without a scheduler
 export {
@@ -70,6 +104,12 @@ export {
 } from "./scheduler/timing/cron.js";
 export type { CronExpression, CronFieldName } from "./scheduler/timing/cron-expression.js";
 export { type Plan, type PlanInput, planNextRun } from "./scheduler/planning/governor.js";
+export {
+  type ExplainedPlan,
+  explainNextRun,
+  type PlanRule,
+  type PlanStep,
+} from "./scheduler/planning/explain.js";
 export { judgeSlot, type SlotInput, type SlotVerdict } from "./scheduler/planning/late-slot.js";
 export { type JobOutcome, recordOutcome } from "./state/claim-rules.js";
 export {
@@ -83,7 +123,7 @@ export {
 export { runSchedule, type RunScheduleOptions } from "./scheduler/jobs/run-schedule.js";
 export { buildSchedulePrompt } from "./scheduler/jobs/execute-job.js";
 export type { ExecutorResult } from "./scheduler/agent.js";
-export type { JobExecution } from "./scheduler/jobs/execute-job.js";
+export type { JobExecution, TriggerMetadata } from "./scheduler/jobs/execute-job.js";
 export type { ItemHolder, NextItem, WorkSources } from "./scheduler/jobs/work-item-run.js";
 export {
   type ExecuteOptions,
@@ -144,12 +184,7 @@ export type {
   WorkSourceAdapter,
   WorkSourceConfig,
 } from "./work-sources/work-source.js";
-export {
-  MemoryWork,
-  type MemoryWorkOptions,
-  type NewWork,
-  type WorkStanding,
-} from "./work-sources/memory-source.js";
+export { MemoryWork, type MemoryWorkOptions, type WorkStanding } from "./work-sources/memory-source.js";
 export { WorkSourceError, type WorkSourceErrorCode } from "./work-sources/errors.js";
 
 // ## Writing a store
@@ -178,13 +213,22 @@ export {
 export type {
   LastJob,
   PlanSource,
-  RequestAnswer,
   ScheduleHint,
-  ScheduleRequest,
   ScheduleState,
   ScheduleStatePatch,
   StoredClaim,
 } from "./state/schedule-state.js";
+export type {
+  JobOrder,
+  Mailbox,
+  NewRequest,
+  PendingRequest,
+  PostOptions,
+  RequestAnswer,
+  ScheduleRequest,
+  StartedOrder,
+  WaitOptions,
+} from "./state/mailbox.js";
 export type { EndedJobRecord, JobLog, JobOutcomeRecord, JobOutput, NewJob } from "./state/job-log/job-log.js";
 export { systemClock } from "./clock.js";
 export { type Random, seededRandom, systemRandom } from "./random.js";

@@ -1,4 +1,5 @@
 /** A running scheduler beside a terminal's commands, on the same fake clock. */
+import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, vi } from "vitest";
 import type { ExitCode } from "../../src/cli/exit-codes.js";
 import { type Agent, type JobRecord, Scheduler, type StateStore } from "../../src/index.js";
@@ -48,6 +49,8 @@ export async function startScheduler(
       // The loops, the command and the running jobs all sleep, so none of them waits for the disk.
       const areAsleep = (): boolean => clock.sleeping >= 2 + others + scheduler.getTotalRunningJobCount();
       await vi.waitFor(() => expect(race.isOver || areAsleep()).toBe(true), { timeout: 20_000 });
+      // A request waits for the disk while its caller sleeps: ten real milliseconds are a tenth of a second of the clock.
+      await setTimeout(10);
       await clock.advance(100);
     }
     return calling;

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { FakeClock } from "../../src/clock.js";
+import { type Clock, FakeClock } from "../../src/clock.js";
 import type { Command } from "../../src/cli/command.js";
 import { COMMANDS } from "../../src/cli/commands.js";
 import type { CliContext, CliStream } from "../../src/cli/context.js";
@@ -75,7 +75,7 @@ export class Terminal {
       stderr: stream((text) => (this.#err += text)),
       env,
       cwd: this.cwd,
-      clock: this.clock,
+      clock: movedBy(this.clock),
       signal: this.#hangUp.signal,
     });
   }
@@ -108,4 +108,14 @@ export function rota(
       resolve({ exitCode, out, err });
     });
   });
+}
+
+/** The time of `clock` as a clock of its own kind: a scheduler warns of a FakeClock beside files, and this terminal has real files. */
+function movedBy(clock: FakeClock): Clock {
+  return {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+    wakeAfter: (ms, wake) => clock.wakeAfter(ms, wake),
+  };
 }

@@ -89,6 +89,15 @@ agents:
     expect(prompts).toEqual(["Hello", "Hello"]);
   });
 
+  it("has the database that it names, which a scheduler does not replace by a directory", () => {
+    const text = "database: ${URL}\ndatabase_schema: fleet\nagents: []";
+    const config = parseConfig(text, { env: { URL: "postgres://app:secret@db/app" } });
+    expect(config.database).toEqual({ url: "postgres://app:secret@db/app", schema: "fleet" });
+    expect(() => new Scheduler(config)).toThrow("The configuration names a database");
+    expect(() => new Scheduler({ ...config, store: new MemoryStore() })).not.toThrow();
+    expect(parseConfig(text, { env: { URL: "" } }).database).toBeUndefined();
+  });
+
   it("without a file is relative to the current directory, and has no files", () => {
     const { stateDir, files } = parseConfig("agents: []");
     expect(stateDir).toBe(resolve(".rota"));

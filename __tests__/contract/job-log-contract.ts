@@ -39,7 +39,7 @@ export function testJobLog(name: string, open: (setup: JobLogSetup) => Promise<O
         work_item: { number: 7, labels: ["ready"] },
       });
       expect(record).toEqual({
-        id: expect.stringMatching(/^job-2026-11-15-[0-9a-z]{6}$/) as string,
+        id: expect.stringMatching(/^job-2026-11-15-[0-9a-z]{8}$/) as string,
         agent: "writer",
         schedule: "hourly",
         trigger: "interval",
@@ -86,13 +86,13 @@ export function testJobLog(name: string, open: (setup: JobLogSetup) => Promise<O
       expect(await subject.log.list()).toHaveLength(1);
     });
 
-    it("draws again when its six characters are taken", async () => {
+    it("draws again when its eight characters are taken", async () => {
       const drawn = [0.25, 0.25, 0.25, 0.75];
       await using subject = await opened({ random: () => drawn.shift() ?? 0.5 });
       const first = await subject.log.start(hourly);
       const second = await subject.log.start(hourly);
-      expect(first.id).toBe("job-2026-11-15-900000");
-      expect(second.id).toBe("job-2026-11-15-r00000");
+      expect(first.id).toBe("job-2026-11-15-90000000");
+      expect(second.id).toBe("job-2026-11-15-r0000000");
       expect(ids(await subject.log.list())).toEqual([second.id, first.id]);
     });
 
@@ -100,7 +100,7 @@ export function testJobLog(name: string, open: (setup: JobLogSetup) => Promise<O
       const drawn = [0.25, 0.25, 0.75];
       await using subject = await opened({ random: () => drawn.shift() ?? 0.5 });
       const started = await Promise.all([subject.log.start(hourly), subject.log.start(hourly)]);
-      expect(ids(started)).toEqual(["job-2026-11-15-900000", "job-2026-11-15-r00000"]);
+      expect(ids(started)).toEqual(["job-2026-11-15-90000000", "job-2026-11-15-r0000000"]);
     });
 
     it("is refused, not waited for forever, where every draw is the same", async () => {

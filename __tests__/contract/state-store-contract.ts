@@ -338,7 +338,7 @@ export function describeStateStore(kind: string, make: MakeStore): void {
       await clock.advance("90s");
       const claim = only((await store.claimDue(10)).claims);
       expect(claim).toMatchObject({ slot: new Date(at("00:01:00")), source: "baseline-interval" });
-      expect(claim.jobId).toMatch(/^job-2026-03-01-[0-9a-z]{6}$/);
+      expect(claim.jobId).toMatch(/^job-2026-03-01-[0-9a-z]{8}$/);
       expect(await store.read(key("a/x"))).toMatchObject({
         status: "running",
         claim: {
@@ -589,7 +589,7 @@ export function describeStateStore(kind: string, make: MakeStore): void {
         seenAt: now,
         claimedAt: now,
       });
-      expect(claim.jobId).toMatch(/^job-2026-03-01-[0-9a-z]{6}$/);
+      expect(claim.jobId).toMatch(/^job-2026-03-01-[0-9a-z]{8}$/);
       expect(await store.read(key("a/x"))).toMatchObject({
         status: "running",
         next_run_at: at("01:00:00"),
@@ -898,6 +898,69 @@ export function describeStateStore(kind: string, make: MakeStore): void {
         claims.map((claim) => ({ claim, change: {} })),
       );
       await expect(completing).rejects.toMatchObject({ code: "STATE_CLOSED" });
+    });
+  });
+
+  describe(`a slot of a ${kind} that is tried again`, () => {
+    const RETRY = { slot: at("00:00:00"), attempt: 3, trigger: "cron", source: "baseline-cron" } as const;
+
+    async function retried(more: ScheduleStatePatch = {}) {
+      const { store, clock } = await storeWith({ "a/x": "00:00:10" });
+      await store.update(key("a/x"), { next_run_source: "retry", retry: RETRY, ...more });
+      return { store, clock };
+    }
+
+    it("is claimed at its planned time, with its own slot and attempt", async () => {
+      const { store, clock } = await retried();
+      expect((await store.claimDue(10)).claims).toEqual([]);
+      await clock.advance("10s");
+      const claim = only((await store.claimDue(10)).claims);
+      expect(claim).toMatchObject({ slot: new Date(RETRY.slot), source: "retry", attempt: 3 });
+      expect(claim.state).toMatchObject({ retry: RETRY, claim: { slot: RETRY.slot, source: "retry" } });
+      expect(await store.read(key("a/x"))).toEqual(claim.state);
+    });
+
+    it("is over with its claim, unless the claim is given back", async () => {
+      const { store, clock } = await retried({ interrupted_count: 2 });
+      await clock.advance("10s");
+      expect(await releaseClaim(store, only((await store.claimDue(10)).claims))).toBe(true);
+      expect(await store.read(key("a/x"))).toMatchObject({ next_run_at: at("00:00:10"), retry: RETRY });
+      const claim = only((await store.claimDue(10)).claims);
+      expect(claim).toMatchObject({ slot: new Date(RETRY.slot), attempt: 3 });
+      await completeAll(store, [{ claim, change: {} }]);
+      const state = await store.read(key("a/x"));
+      expect([state.retry, state.interrupted_count]).toEqual([undefined, undefined]);
+    });
+
+    it("is claimed as such at the end of a pause", async () => {
+      const until = { paused_until: at("00:00:20"), next_run_at: at("00:00:20") };
+      const { store, clock } = await retried({ ...until, next_run_source: "paused" });
+      await clock.advance("20s");
+      const claim = only((await store.claimDue(10)).claims);
+      expect(claim).toMatchObject({ slot: new Date(RETRY.slot), source: "retry", attempt: 3 });
+    });
+
+    it("waits while its schedule is claimed on request, and is due after that", async () => {
+      const { store, clock } = await retried({ interrupted_count: 1 });
+      const asked = await store.claim(key("a/x"));
+      expect(asked).toMatchObject({ source: "manual", attempt: 1, slot: clock.now() });
+      const plan = { next_run_at: at("00:00:10"), next_run_source: "retry" } as const;
+      await completeAll(store, [{ claim: asked as Claim, change: plan }]);
+      expect(await store.read(key("a/x"))).toMatchObject({ ...plan, retry: RETRY, interrupted_count: 1 });
+      await clock.advance("10s");
+      expect(only((await store.claimDue(10)).claims)).toMatchObject({ source: "retry", attempt: 3 });
+    });
+
+    it("is told with its slot when it has to wait for capacity", async () => {
+      const { store, clock } = await retried();
+      await store.define({ schedules: [key("a/x"), key("a/y")] });
+      await store.update(key("a/x"), { next_run_at: at("00:00:10"), next_run_source: "retry", retry: RETRY });
+      await store.claim(key("a/y"));
+      await clock.advance("10s");
+      const { skipped } = await store.claimDue(10);
+      expect(skipped).toEqual([
+        { ...key("a/x"), slot: new Date(RETRY.slot), source: "retry", reason: "at_capacity" },
+      ]);
     });
   });
 

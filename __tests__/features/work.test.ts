@@ -74,6 +74,51 @@ describe("a schedule with a work source", () => {
     expect(next_run_at).toBe("2026-03-01T00:05:00.000Z");
   });
 
+  it("makes no record and no start or end of a job without work, but counts it in the state", async () => {
+    const { clock, store, scheduler, work } = await working(() => "done");
+    const events: string[] = [];
+    scheduler.on("job:started", () => events.push("started"));
+    scheduler.on("job:finished", () => events.push("finished"));
+    await clock.advance("11m");
+    expect(await store.jobs.list()).toEqual([]);
+    expect(events).toEqual([]);
+    const key = { agent: "worker", schedule: "inbox" };
+    expect(await store.read(key)).toMatchObject({
+      no_work_count: 3,
+      last_no_work_at: "2026-03-01T00:10:00.000Z",
+      last_completed_at: "2026-03-01T00:10:00.000Z",
+    });
+    work.add({ title: "Fix it" });
+    await clock.advance("5m");
+    expect(events).toEqual(["started", "finished"]);
+    expect(await store.jobs.list()).toMatchObject([
+      { status: "completed", slot: "2026-03-01T00:15:00.000Z" },
+    ]);
+    expect((await store.read(key)).no_work_count).toBe(3);
+  });
+
+  it("keeps the record of a job without work that a caller has triggered and has the id of", async () => {
+    const { clock, store, scheduler } = await working(() => "done");
+    await clock.advance("1m");
+    const { jobId } = await scheduler.trigger("worker", "inbox");
+    await clock.advance("1s");
+    expect(await store.jobs.list()).toMatchObject([{ id: jobId, status: "completed", summary: "no work" }]);
+  });
+
+  it("records a job that fails to look for work", async () => {
+    const sources = {
+      getNextWorkItem: () => Promise.reject(new Error("source is away")),
+      reportOutcome: () => Promise.resolve(),
+    };
+    const { clock, store, scheduler } = await working(() => "done", { workSourceManager: sources });
+    const events: string[] = [];
+    scheduler.on("job:started", () => events.push("started"));
+    scheduler.on("job:finished", ({ job }) => events.push(job.status));
+    await clock.advance("6m");
+    expect(events.slice(-2)).toEqual(["started", "failed"]);
+    expect(await store.jobs.list({ status: "failed" })).toMatchObject([{ error: "source is away" }]);
+  });
+
   it("builds its prompt from the schedule's prompt and the item's title, description and URL", async () => {
     const { clock, work, prompts } = await working(() => "done");
     const { id } = work.add({
@@ -138,7 +183,11 @@ describe("a job that is dispatched by HTTP", () => {
     onTestFinished(() => scheduler.stop({ waitForJobs: false }));
     const ended: JobRecord[] = [];
     scheduler.on("job:finished", ({ job }) => void ended.push(job));
-    const runtime = { type: "http", url: `http://127.0.0.1:${port}/hook`, headers: { "x-key": "k" } };
+    const runtime = {
+      type: "http" as const,
+      url: `http://127.0.0.1:${port}/hook`,
+      headers: { "x-key": "k" },
+    };
     const schedules = { hook: { type: "interval", interval: "1h" } } as const;
     await scheduler.start([{ name: "caller", schedules, runtime, ...more }]);
     await vi.waitFor(

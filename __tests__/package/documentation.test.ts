@@ -35,7 +35,10 @@ afterEach(() => {
 const PROGRAMS: readonly (readonly [page: string, printed: string])[] = [
   ["README.md", "reader completed did: Read the news."],
   ["docs/configuration.md", "completed hello world\nadded writer"],
-  ["docs/embedding.md", "reader completed morning: Write the report.\n00:00 00:10 00:20\n00:00 00:15 00:30"],
+  [
+    "docs/embedding.md",
+    "reader completed morning: Write the report.\nwebhook completed did: Answer ada@example.org.\nAnswer ada@example.org.\n00:00 00:10 00:20\n00:00 00:15 00:30",
+  ],
   ["docs/runtimes.md", "completed done: say hello\nYou said: hello"],
   ["docs/scheduling.md", "2026-03-01T12:10:00.000Z baseline-interval"],
   ["docs/state.md", "idle 2026-03-01T12:00:00Z\ncompleted read 12 pages"],

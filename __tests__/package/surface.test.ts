@@ -18,6 +18,9 @@ const SCHEDULER = [
   "buildSchedulePrompt",
   "calculateNextTrigger",
   "checkSchedule",
+  "explainNextRun",
+  "getAgentScheduleStates",
+  "getScheduleState",
   "isScheduleDue",
   "isValidCronExpression",
   "judgeSlot",
@@ -29,6 +32,7 @@ const SCHEDULER = [
   "previousCronRun",
   "recordOutcome",
   "runSchedule",
+  "updateScheduleState",
   "validateSchedule",
 ];
 
@@ -39,6 +43,7 @@ describe("the public surface", () => {
 
   it("of rota has the names of rota/scheduler and of the layers below", () => {
     const below = [
+      "ConfigError",
       "FakeClock",
       "FileStore",
       "JobExecutor",
@@ -55,15 +60,12 @@ describe("the public surface", () => {
       "WorkSourceRegistry",
       "askScheduler",
       "completeClaim",
-      "getAgentScheduleStates",
-      "getScheduleState",
       "readFleetState",
       "registerWorkSource",
       "releaseClaim",
       "seededRandom",
       "systemClock",
       "systemRandom",
-      "updateScheduleState",
       "writeFleetState",
     ];
     expect(Object.keys(rota).toSorted()).toEqual([...SCHEDULER, ...below].toSorted());

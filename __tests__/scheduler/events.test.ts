@@ -111,7 +111,7 @@ describe("events", () => {
   });
 
   it("name the agent and schedule that an error is about", async () => {
-    const { scheduler } = gatedScene();
+    const { scheduler } = gatedScene({ onInvalid: "skip" });
     const told: unknown[] = [];
     scheduler.on("scheduler:error", (details) => told.push(details));
     await scheduler.start([agent("a", { work: every("never") })]);
@@ -150,10 +150,10 @@ const HARM: readonly { name: string; options: SceneOptions; listener?: () => unk
 describe.each(HARM)("$name", ({ options, listener }) => {
   it("harms nothing", async () => {
     const lost = uncaught();
-    const { scheduler, clock, starts, store } = gatedScene(options);
+    const { scheduler, clock, starts, store } = gatedScene({ ...options, onInvalid: "skip" });
     if (listener !== undefined) for (const event of EVENTS) scheduler.on(event, listener);
-    const run: Agent["run"] = ({ attempt }) => {
-      if (attempt === 1) throw new Error("first time");
+    const run: Agent["run"] = ({ record }) => {
+      if (record.source === "first-run") throw new Error("first time");
     };
     await scheduler.start([
       agent("a", { work: every("10s") }, { run }),
@@ -248,7 +248,7 @@ class CountingLogger implements Logger {
 describe("a logger", () => {
   it("that is an instance of a class is called with its `this`, and needs no debug", async () => {
     const logger = new CountingLogger();
-    const { scheduler, settle } = gatedScene({ logger });
+    const { scheduler, settle } = gatedScene({ logger, onInvalid: "skip" });
     await scheduler.start([agent("a"), agent("bad", { work: every("never") })]);
     await settle();
     await scheduler.stop();
@@ -264,7 +264,7 @@ describe("a logger", () => {
       "debug: Skipping a/hook: unsupported_type",
       "debug: a/one: next run at 2026-03-01T00:00:00.000Z (first-run)",
       "debug: a/hook: no next run",
-      "info: Scheduler started with 1 agents.",
+      "info: Scheduler started with 1 agent.",
       expect.stringMatching(/^debug: Started job-2026-03-01-\w+ of a\/one$/),
       "debug: a/one: next run at 2026-03-01T01:00:00.000Z (baseline-interval)",
       expect.stringMatching(/^debug: Finished job-2026-03-01-\w+ of a\/one: completed$/),
@@ -273,11 +273,11 @@ describe("a logger", () => {
 });
 
 describe("types", () => {
-  it("accept agents that are written as constants, with additional keys", async () => {
+  it("accept agents that are written as constants, with data of the host", async () => {
     const agents = [
       {
         name: "reader",
-        model: "large",
+        data: { model: "large" },
         instances: { max_concurrent: 2 },
         schedules: {
           morning: { type: "cron", expression: "0 9 * * *", prompt: "Read." },

@@ -123,7 +123,12 @@ describe("an edit of the state file", () => {
     const stage = await edited();
     await expectEnded(stage, 1);
     await stage.edit(set("hint", '{ interval: soon, expires_at: "2026-03-01T09:00:00Z" }'));
-    await vi.waitFor(() => expect(stage.warnings).toEqual([expect.stringContaining('"soon"')]));
+    await vi.waitFor(() =>
+      expect(stage.warnings).toEqual([
+        expect.stringContaining("FakeClock"),
+        expect.stringContaining('"soon"'),
+      ]),
+    );
     await expectPlan(stage, "01:00 baseline-interval");
   });
 

@@ -43,12 +43,41 @@ describe("an interval whose slots passed while no scheduler ran", () => {
 });
 
 describe("a cron schedule whose slots passed while no scheduler ran", () => {
-  it("drops them by default, counts one and stays on its grid", async () => {
-    const { runs, events, state, plan } = await away(cron(HOURLY), "1m", "3h");
+  it("drops them by default, counts all of them in one event and stays on its grid", async () => {
+    const { runs, events, warnings, state, plan } = await away(cron(HOURLY), "1m", "430m");
     expect(runs).toEqual([]);
+    expect(await state("a", "x")).toMatchObject({
+      missed_count: 7,
+      last_missed_at: "2026-03-01T07:00:00.000Z",
+    });
+    expect(events.filter((event) => event.startsWith("missed"))).toEqual(["missed a/x 01:00 to 07:00 (7)"]);
+    expect(warnings).toEqual([
+      expect.stringContaining("a/x missed 7 runs, from 2026-03-01T01:00:00.000Z to 2026-03-01T07:00:00.000Z"),
+    ]);
+    expect(await plan("a", "x")).toBe("08:00 baseline-cron");
+  });
+
+  it("runs the latest of them that is within its grace, and counts the earlier ones", async () => {
+    const daily = cron("0 3 * * *");
+    const { runs, jobs, events, state, plan } = await away(daily, "2h", "1502m");
+    expect(runs).toEqual(["2026-03-02 03:02 a/x"]);
+    expect(jobs).toMatchObject([{ slot: "2026-03-02T03:00:00.000Z", source: "baseline-cron" }]);
+    expect(events).toContain("missed a/x 03:00");
     expect(await state("a", "x")).toMatchObject({ missed_count: 1 });
-    expect(events).toContain("missed a/x 01:00");
-    expect(await plan("a", "x")).toBe("04:00 baseline-cron");
+    expect(await plan("a", "x")).toBe("2026-03-03 03:00 baseline-cron");
+  });
+
+  it("runs the latest within its grace with `missed: once` too, and no second one", async () => {
+    const daily = cron("0 3 * * *", { missed: "once" });
+    const { jobs, state } = await away(daily, "2h", "2942m");
+    expect(jobs).toMatchObject([{ slot: "2026-03-03T03:00:00.000Z", source: "baseline-cron" }]);
+    expect(await state("a", "x")).toMatchObject({ missed_count: 2 });
+  });
+
+  it("counts a year of seconds within one pass", async () => {
+    const { state, events } = await away(cron("* * * * * *", { grace: "1s" }), "1m", "365d");
+    expect((await state("a", "x")).missed_count).toBeGreaterThan(365 * 86_400 - 10);
+    expect(events.filter((event) => event.startsWith("missed"))).toHaveLength(1);
   });
 
   it("runs one time at once with `missed: once`, then on its grid", async () => {
@@ -58,14 +87,21 @@ describe("a cron schedule whose slots passed while no scheduler ran", () => {
     expect(runs).toEqual(["03:01 a/x", "04:00 a/x"]);
   });
 
-  it("counts one again each time it is missed", async () => {
+  it("counts what the one late run with `missed: once` does not make up for", async () => {
+    const { jobs, events, state } = await away(cron(HOURLY, { missed: "once" }), "1m", "3h");
+    expect(jobs).toMatchObject([{ source: "catch-up", slot: "2026-03-01T01:00:00.000Z" }]);
+    expect(events).toContain("missed a/x 02:00 to 03:00 (2)");
+    expect(await state("a", "x")).toMatchObject({ missed_count: 2 });
+  });
+
+  it("counts all again each time they are missed", async () => {
     const second = await away(cron(HOURLY), "1m", "3h");
     await second.scheduler.stop();
     await second.clock.advance("3h");
     const third = second.again();
     await third.scheduler.start([agent("a", { x: cron(HOURLY) })]);
     await third.clock.advance(0);
-    expect(await third.state("a", "x")).toMatchObject({ missed_count: 2 });
+    expect(await third.state("a", "x")).toMatchObject({ missed_count: 6 });
   });
 });
 
@@ -188,7 +224,10 @@ describe("a slot that comes due while its agent is busy", () => {
     expect(await plan("a", "x")).toBe("01:10 baseline-cron");
     await clock.advance("1h");
     expect(runs).toEqual(["00:00 a/long", "01:10 a/x"]);
-    expect(await state("a", "x")).not.toHaveProperty("missed_count");
+    expect(await state("a", "x")).toMatchObject({
+      missed_count: 1,
+      last_missed_at: "2026-03-01T00:10:00.000Z",
+    });
   });
 
   it("runs in the order of the due times", async () => {
@@ -426,7 +465,8 @@ describe("a cron job that runs over its next time", () => {
 describe("a job's record", () => {
   it("has its trigger, slot, source, attempt and prompt", async () => {
     const stage = scene({
-      work: ({ job }) => (job.attempt < 3 ? Promise.reject(new Error("no")) : undefined),
+      work: ({ scheduleState }) =>
+        (scheduleState.failure_count ?? 0) < 2 ? Promise.reject(new Error("no")) : undefined,
     });
     await stage.scheduler.start([agent("a", { x: { ...every("1m"), prompt: "Sweep." } })]);
     await stage.clock.advance("8m");
@@ -437,10 +477,10 @@ describe("a job's record", () => {
         ...common,
         slot: "2026-03-01T00:02:00.000Z",
         source: "baseline-interval",
-        attempt: 2,
+        attempt: 1,
         status: "failed",
       },
-      { ...common, slot: "2026-03-01T00:06:00.000Z", attempt: 3, status: "completed", error: null },
+      { ...common, slot: "2026-03-01T00:06:00.000Z", attempt: 1, status: "completed", error: null },
       { ...common, slot: "2026-03-01T00:07:00.000Z", attempt: 1 },
     ];
     const kept = await stage.store.jobs.list();

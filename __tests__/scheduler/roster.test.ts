@@ -7,9 +7,9 @@ import { agent, cron, every, gatedScene, scene } from "./scene.js";
 
 const wrong = { type: "interval", interval: "banana" } as const;
 
-describe("an invalid schedule", () => {
+describe("an invalid schedule that is to be skipped", () => {
   it("does not keep any other schedule from running", async () => {
-    const { scheduler, clock, starts } = gatedScene();
+    const { scheduler, clock, starts } = gatedScene({ onInvalid: "skip" });
     const schedules = { wrong, right: every("10s"), none: null as unknown as AgentSchedule };
     await scheduler.start([agent("a", schedules), agent("b", { work: every("10s") })]);
     await clock.advance("10s");
@@ -17,7 +17,7 @@ describe("an invalid schedule", () => {
   });
 
   it("is reported once, however many passes there are", async () => {
-    const { scheduler, clock, troubles, lines } = gatedScene();
+    const { scheduler, clock, troubles, lines } = gatedScene({ onInvalid: "skip" });
     await scheduler.start([agent("a", { wrong, right: every("10s") })]);
     await clock.advance("100s");
     expect(scheduler.getState().checkCount).toBeGreaterThanOrEqual(100);
@@ -29,7 +29,7 @@ describe("an invalid schedule", () => {
   });
 
   it("is reported when it is set, and runs after it was corrected", async () => {
-    const { scheduler, clock, troubles, starts } = gatedScene();
+    const { scheduler, clock, troubles, starts } = gatedScene({ onInvalid: "skip" });
     await scheduler.start([]);
     scheduler.setAgents([agent("a", { work: wrong })]);
     await clock.advance("5s");
@@ -40,7 +40,7 @@ describe("an invalid schedule", () => {
   });
 
   it("is not started by trigger, whose result has the reason", async () => {
-    const { scheduler } = gatedScene();
+    const { scheduler } = gatedScene({ onInvalid: "skip" });
     await scheduler.start([agent("a", { wrong })]);
     expect(await scheduler.trigger("a", "wrong")).toMatchObject({
       success: false,
@@ -49,7 +49,7 @@ describe("an invalid schedule", () => {
   });
 
   it("is listed with its problem and without a next run", async () => {
-    const { scheduler } = gatedScene();
+    const { scheduler } = gatedScene({ onInvalid: "skip" });
     await scheduler.start([agent("a", { wrong })]);
     expect(await scheduler.getSchedules("a")).toMatchObject([
       { schedule: "wrong", nextRunAt: undefined, lastError: expect.stringContaining('"banana"') as string },
@@ -157,7 +157,7 @@ describe("setAgents", () => {
     expect(starts).toEqual(["a 00:00"]);
     scheduler.setAgents([agent("a", { work: every("10s") })]);
     await clock.advance("15s");
-    expect(starts).toEqual(["a 00:00", "a 00:01:11"]);
+    expect(starts).toEqual(["a 00:00", "a 00:01:01", "a 00:01:11"]);
   });
 
   it("lowers a capacity under jobs that run: none starts until there is room", async () => {

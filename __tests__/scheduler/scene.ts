@@ -76,7 +76,7 @@ export interface Scene<Store extends StateStore = StateStore> {
   readonly jobs: JobRecord[];
   /** The records of the jobs that have ended. */
   readonly ended: JobRecord[];
-  /** "skipped a/x at_capacity 00:05", "missed a/x 00:05", "planned a/x 00:10 baseline-interval". */
+  /** "skipped a/x at_capacity 00:05", "missed a/x 00:05 to 00:10 (2)", "planned a/x 00:10 baseline-interval". */
   readonly events: string[];
   /** The messages of `scheduler:error`. */
   readonly troubles: string[];
@@ -127,11 +127,11 @@ export function scene(options: SceneOptions = {}): Scene {
     clock,
   });
   scheduler
-    .on("schedule:skipped", ({ agent: name, schedule, reason, slot }) =>
-      events.push(`skipped ${name}/${schedule} ${reason} ${shortTime(slot)}`),
+    .on("schedule:skipped", ({ agent: name, schedule, reason, slot, ...more }) =>
+      events.push(`skipped ${name}/${schedule} ${reason} ${shortTime(slot)}${several(more)}`),
     )
-    .on("schedule:missed", ({ agent: name, schedule, slot }) =>
-      events.push(`missed ${name}/${schedule} ${shortTime(slot)}`),
+    .on("schedule:missed", ({ agent: name, schedule, slot, ...more }) =>
+      events.push(`missed ${name}/${schedule} ${shortTime(slot)}${several(more)}`),
     )
     .on("schedule:planned", ({ agent: name, schedule, nextRunAt, source = "none" }) =>
       events.push(`planned ${name}/${schedule} ${shortTime(nextRunAt)} ${source}`),
@@ -228,4 +228,14 @@ export function gate(): Gate {
     open: () => open(),
     reached,
   };
+}
+
+function several({
+  lastSlot,
+  count = 1,
+}: {
+  lastSlot?: Date | undefined;
+  count?: number | undefined;
+}): string {
+  return count === 1 ? "" : ` to ${shortTime(lastSlot)} (${count})`;
 }

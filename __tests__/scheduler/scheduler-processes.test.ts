@@ -125,7 +125,7 @@ describe("a process with a scheduler", () => {
     expect(unique(startsOf(first))).toBe(startsOf(first).length);
   });
 
-  it("that is killed in the middle of a job leaves it interrupted, and the next runs its schedule once", async () => {
+  it("that is killed in the middle of a job leaves it interrupted, and the next runs the same slot as attempt 2", async () => {
     await using children = new Children();
     const stateDir = stateDirectory();
     const killed = schedule(children, stateDir, { interval: "1h", jobMs: 600_000 });
@@ -135,12 +135,13 @@ describe("a process with a scheduler", () => {
     await next.line(has("finished"));
     next.say("stop");
     await next.end();
-    expect(startsOf(next)).toMatchObject([{ source: "catch-up" }]);
+    expect(startsOf(next)).toMatchObject([{ source: "retry", slot: startsOf(killed)[0]?.slot }]);
     const { jobs, state } = await leftIn(stateDir);
-    expect(jobs.map(({ status, source }) => [status, source])).toEqual([
-      ["completed", "catch-up"],
-      ["interrupted", "first-run"],
+    expect(jobs.map(({ status, source, trigger, attempt }) => [status, source, trigger, attempt])).toEqual([
+      ["completed", "retry", "retry", 2],
+      ["interrupted", "first-run", "interval", 1],
     ]);
+    expect(new Set(jobs.map(({ slot }) => slot)).size).toBe(1);
     expect(state).toMatchObject({ status: "idle", last_error: null });
   });
 

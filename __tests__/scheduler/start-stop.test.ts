@@ -102,7 +102,7 @@ describe("start", () => {
     expect(scheduler.getStatus()).toBe("stopping");
     gate.open();
     await stop;
-    expect(start).toMatchObject({ state: "rejected", error: { code: "NOT_RUNNING" } });
+    expect(start).toEqual({ state: "fulfilled" });
     await clock.advance("1h");
     expect([starts.length, store.count("close"), clock.sleeping]).toEqual([0, 1, 0]);
   });
@@ -116,7 +116,7 @@ describe("start", () => {
     expect(stop.state).toBe("rejected");
     gate.open();
     await clock.advance("1h");
-    expect(start).toMatchObject({ state: "rejected", error: { code: "NOT_RUNNING" } });
+    expect(start).toEqual({ state: "fulfilled" });
     expect([starts.length, store.count("close"), store.listenerCount, clock.sleeping]).toEqual([0, 1, 0, 0]);
     expect(scheduler.getStatus()).toBe("stopped");
   });
@@ -149,7 +149,7 @@ describe("start", () => {
     expect([stop.state, store.count("close")]).toEqual(["pending", 1]);
     slow.open();
     await clock.advance("1h");
-    expect([second.state, stop.state, starts]).toEqual(["rejected", "fulfilled", []]);
+    expect([second.state, stop.state, starts]).toEqual(["fulfilled", "fulfilled", []]);
     expect([clock.sleeping, store.listenerCount]).toEqual([0, 0]);
   });
 
@@ -194,24 +194,32 @@ describe("start", () => {
 });
 
 const NO_AGENTS: readonly { given: unknown; message: string }[] = [
-  { given: undefined, message: "Invalid agents undefined: expected an array of agents" },
-  { given: {}, message: "Invalid agents an object: expected an array of agents" },
-  { given: "a", message: 'Invalid agents "a": expected an array of agents' },
-  { given: [null], message: "Invalid agent null: expected an object with a name" },
-  { given: [{}], message: "Invalid agent name undefined: expected a text of 1 to 128 characters" },
-  { given: [{ name: "" }], message: 'Invalid agent name "": expected a text of 1 to 128 characters' },
-  { given: [{ name: 7 }], message: "Invalid agent name 7: expected a text of 1 to 128 characters" },
+  { given: undefined, message: "Invalid agents undefined: expected a list of agents" },
+  { given: {}, message: "Invalid agents with a map: expected a list of agents" },
+  { given: "a", message: 'Invalid agents "a": expected a list of agents' },
+  {
+    given: [null],
+    message:
+      "Invalid agents[0] without a value: expected an agent such as { name: writer, schedules: { … } }",
+  },
+  { given: [{}], message: "Missing name: expected a text of 1 to 128 characters" },
+  { given: [{ name: "" }], message: 'Invalid name "": expected a text of 1 to 128 characters' },
+  { given: [{ name: 7 }], message: "Invalid name 7: expected a text of 1 to 128 characters" },
   {
     given: [agent("b"), agent("c"), agent("b")],
-    message: 'Two agents are named "b": give each agent a different name',
+    message: 'Two agents are named "b", the first is agents[0]: give every agent a unique name',
   },
-  ...[0, 1.5, "2", -1, Number.NaN, null].map((max) => ({
+  ...[0, 1.5, "2", -1, Number.NaN].map((max) => ({
     given: [{ name: "b", instances: { max_concurrent: max } }],
-    message: `Invalid max_concurrent ${typeof max === "string" ? `"${max}"` : max} of agent "b": expected a whole number from 1`,
+    message: `Invalid max_concurrent ${typeof max === "string" ? `"${max}"` : max}: expected a whole number from 1`,
   })),
-  ...[null, "daily", [{ type: "webhook" }]].map((schedules) => ({
+  ...[
+    ["without a value", null],
+    ['"daily"', "daily"],
+    ["with a list", [{ type: "webhook" }]],
+  ].map(([shown, schedules]) => ({
     given: [{ name: "b", schedules }],
-    message: `Invalid schedules ${Array.isArray(schedules) ? "an array" : JSON.stringify(schedules)} of agent "b": expected schedules by name`,
+    message: `Invalid schedules ${shown as string}: expected schedules by name`,
   })),
 ];
 
@@ -220,7 +228,10 @@ describe.each(NO_AGENTS)("what is no list of agents ($message)", ({ given, messa
 
   it("is refused by start, which leaves everything as it was", async () => {
     const { scheduler, store } = gatedScene();
-    await expect(scheduler.start(wrong)).rejects.toMatchObject({ message, code: "INVALID_ARGUMENT" });
+    await expect(scheduler.start(wrong)).rejects.toMatchObject({
+      code: "INVALID_CONFIG",
+      problems: [{ message }],
+    });
     expect([scheduler.getStatus(), store.count("open")]).toEqual(["stopped", 0]);
   });
 
@@ -228,7 +239,10 @@ describe.each(NO_AGENTS)("what is no list of agents ($message)", ({ given, messa
     const { scheduler, clock, starts } = gatedScene();
     await scheduler.start([agent("a", { work: every("10s") })]);
     await clock.advance("5s");
-    expect(thrownBy(() => scheduler.setAgents(wrong))).toMatchObject({ message, code: "INVALID_ARGUMENT" });
+    expect(thrownBy(() => scheduler.setAgents(wrong))).toMatchObject({
+      code: "INVALID_CONFIG",
+      problems: [{ message }],
+    });
     await clock.advance("10s");
     expect(starts).toEqual(["a 00:00", "a 00:00:10"]);
   });

@@ -10,7 +10,14 @@ import type { EndedJobRecord } from "../../src/state/job-log/job-log.js";
 import type { ScheduleKey } from "../../src/state/store.js";
 import { matches, readFields, wallClock } from "../oracle/cron-oracle.js";
 import { AcknowledgedChanges } from "./acknowledged.js";
-import { LONGEST_CRON_MS, secondsMs, type SimulatedAgent, type SimulatedSchedule } from "./random-fleet.js";
+import { SlotAccounts } from "./slot-accounts.js";
+import {
+  isValid,
+  LONGEST_CRON_MS,
+  secondsMs,
+  type SimulatedAgent,
+  type SimulatedSchedule,
+} from "./random-fleet.js";
 import {
   type JobWitness,
   type SimulatedJob,
@@ -75,10 +82,10 @@ export class Guarantees implements StateWitness, JobWitness {
   /** Jobs whose end nobody was told of yet. */
   readonly #untold = new Set<SimulatedJob>();
   readonly #lapsed = new Map<string, string>();
-  /** Whose job died with its process, with the slot it has for that. */
-  readonly #interrupted = new Map<string, string>();
-  /** Slots counted as missed whose event has not come. */
-  #owedMisses: { readonly slot: string; readonly atMs: number }[] = [];
+  readonly #attempts = new SlotAttempts();
+  /** Slots that were given up whose event has not come. */
+  #owedAbandons: { readonly slot: string; readonly atMs: number }[] = [];
+  readonly accounts: SlotAccounts;
   /** Due slots that are gone: what became of them is told when that is written, and so before everything has settled. */
   readonly #replaced = new Set<string>();
   /** When the witness must start; `undefined` while something excuses it. */
@@ -86,6 +93,11 @@ export class Guarantees implements StateWitness, JobWitness {
 
   constructor(world: World) {
     this.#world = world;
+    this.accounts = new SlotAccounts({
+      world,
+      isOnGrid,
+      definitionsOf: (name) => this.#recentDefinitions(name),
+    });
   }
 
   get fleet(): readonly SimulatedAgent[] {
@@ -114,7 +126,8 @@ export class Guarantees implements StateWitness, JobWitness {
   /** Across a crash a slot may run again, and what was owed is owed by nobody. */
   crashed(): void {
     this.#startedSlots.clear();
-    this.#owedMisses = [];
+    this.#owedAbandons = [];
+    this.accounts.crashed();
     this.#replaced.clear();
     this.#untold.clear();
     this.#beatAtMs = undefined;
@@ -134,8 +147,9 @@ export class Guarantees implements StateWitness, JobWitness {
   started(job: SimulatedJob): void {
     const { process } = this;
     const world = this.#world;
+    this.accounts.started(job);
     const { info, key, name } = job;
-    const { id, slot, source } = info.job;
+    const { id, slot, source, attempt } = info.job;
     if (process === undefined || job.process !== process.clock)
       return world.fail("one owner", `${name} was started by a process that had been overtaken`);
     process.starts++;
@@ -143,14 +157,16 @@ export class Guarantees implements StateWitness, JobWitness {
     if (this.#startedIds.has(id))
       world.fail("one start per token", `${name} of ${key} has the id of another`);
     this.#startedIds.add(id);
-    const slotName = `${world.passing} ${key} ${slot} ${source}`;
+    const slotName = `${world.passing} ${key} ${slot} ${source} ${attempt}`;
     if (source !== "manual" && this.#startedSlots.has(slotName))
       world.fail("one start per slot", `${name} of ${key} for ${slot}`);
     this.#startedSlots.add(slotName);
     this.#checkRoom(job, process);
     this.#checkState(job, process);
     if (source === "paused") world.fail("a pause is no slot", `${name} of ${key} at the end of one`);
-    const isLapsed = this.#lapsed.get(key) === slot || this.#interrupted.get(key) === slot;
+    const wrong = this.#attempts.started(job, this.#lapsed.get(key) === slot || this.hasGivenUp);
+    if (wrong !== undefined) world.fail("attempts at a slot count up", `${name} of ${key}: ${wrong}`);
+    const isLapsed = this.#lapsed.get(key) === slot;
     if (source === "catch-up" && !isLapsed && world.wasCalmSince(Date.parse(slot ?? "")))
       world.fail("waiting is not lateness", `${name} of ${key} catches up though it was seen in time`);
     if (!this.#ordered.has(`${key} ${slot}`)) this.#checkTime(job);
@@ -174,8 +190,10 @@ export class Guarantees implements StateWitness, JobWitness {
   changed(key: ScheduleKey, before: KnownState, after: KnownState): void {
     const name = `${key.agent}/${key.schedule}`;
     const isCounted = (after.missed_count ?? 0) > (before.missed_count ?? 0);
-    if (isCounted)
-      this.#owedMisses.push({ slot: `${name} ${after.last_missed_at}`, atMs: this.#world.nowMs });
+    this.accounts.changed(name, before, after);
+    const isAbandoned = (after.abandoned_count ?? 0) > (before.abandoned_count ?? 0);
+    if (isAbandoned && isAboutRetry(before))
+      this.#owedAbandons.push({ slot: `${name} ${before.retry?.slot}`, atMs: this.#world.nowMs });
     if (before.claim != null && after.claim == null && !this.#startedIds.has(before.claim.job_id)) {
       const isInterrupted = after.interrupted_count !== before.interrupted_count;
       const isGivenBack = after.next_run_at === before.next_run_at;
@@ -184,15 +202,16 @@ export class Guarantees implements StateWitness, JobWitness {
       // By the job of the claim before, which continued under this one.
       const isContinued =
         after.last_job?.id !== before.last_job?.id && this.#startedIds.has(after.last_job?.id ?? "");
-      const isExplained = isCounted || isInterrupted || isGivenBack || isNoSlot || isLapsed;
+      const isExplained = isCounted || isAbandoned || isInterrupted || isGivenBack || isNoSlot || isLapsed;
       // The store ignores a claim that it does not hold, so its slot counts as one that was not claimed.
       if (!isExplained && this.#unheldTokens.has(before.claim.token))
         this.#checkReplaced(name, before, after);
       else if (!isExplained && !isContinued)
         this.#world.fail("every slot is accounted for", `${name} lost its claimed slot ${before.claim.slot}`);
     }
+    const lost = slotLost(before, after);
+    if (lost !== undefined) this.#world.fail("an interrupted slot keeps its time", `${name}: ${lost}`);
     if ((after.interrupted_count ?? 0) > (before.interrupted_count ?? 0)) {
-      this.#interrupted.set(name, after.next_run_at ?? "");
       if (this.#recordedIds.has(before.claim?.job_id ?? ""))
         this.#world.fail("a recorded job is not run again", `${name} counts it as interrupted`);
     }
@@ -239,11 +258,14 @@ export class Guarantees implements StateWitness, JobWitness {
     const world = this.#world;
     if (process === undefined) return;
     if (this.#beatAtMs !== undefined && world.nowMs > this.#beatAtMs) this.#checkBeat("no job");
-    this.#owedMisses = this.#owedMisses.filter(({ atMs }) => world.lastFaultMs < atMs);
-    const [owed] = this.#owedMisses;
-    if (owed !== undefined && world.callsUnderWay === 0)
-      world.fail("every skip is told", `no schedule:missed for ${owed.slot}`);
-    if (world.callsUnderWay === 0) this.#checkReplacedTold();
+    this.#owedAbandons = this.#owedAbandons.filter(({ atMs }) => world.lastFaultMs < atMs);
+    const [abandoned] = this.#owedAbandons;
+    if (abandoned !== undefined && world.callsUnderWay === 0)
+      world.fail("every skip is told", `no schedule:abandoned for ${abandoned.slot}`);
+    if (world.callsUnderWay === 0) {
+      this.accounts.checkTold();
+      this.#checkReplacedTold();
+    }
     for (const key of process.inner.keys()) {
       const name = `${key.agent}/${key.schedule}`;
       const lost = this.acknowledged.lost(name, process.inner.peek(key));
@@ -266,10 +288,19 @@ export class Guarantees implements StateWitness, JobWitness {
 
   missed({ agent, schedule, slot }: SchedulerEvents["schedule:missed"]): void {
     const name = `${agent}/${schedule} ${slot.toISOString()}`;
-    this.#owedMisses = this.#owedMisses.filter((owed) => owed.slot !== name);
     const isLapsed = this.#lapsed.get(`${agent}/${schedule}`) === slot.toISOString();
     if (!isLapsed && this.#world.wasCalmSince(slot.getTime()))
       this.#world.fail("waiting is not lateness", `${name} was missed though it was seen in time`);
+  }
+
+  abandoned({ agent, schedule, slot, attempts }: SchedulerEvents["schedule:abandoned"]): void {
+    const name = `${agent}/${schedule} ${slot.toISOString()}`;
+    this.#owedAbandons = this.#owedAbandons.filter((owed) => owed.slot !== name);
+    if (attempts < MOST_INTERRUPTIONS && !this.#isAtMostOnce(`${agent}/${schedule}`))
+      this.#world.fail(
+        "an interrupted slot keeps its time",
+        `${name} was given up after ${attempts} attempts`,
+      );
   }
 
   skipped({ agent, schedule, slot }: SchedulerEvents["schedule:skipped"]): void {
@@ -363,7 +394,8 @@ export class Guarantees implements StateWitness, JobWitness {
     const { source, slot } = info.job;
     const { definition: schedule } = info;
     const slotMs = Date.parse(slot ?? "");
-    if (slotMs > startedWallMs && world.lastJumpMs < startedMs - 1_000)
+    // A slot that is tried again keeps its time, also when the clock was set back since.
+    if (source !== "retry" && slotMs > startedWallMs && world.lastJumpMs < startedMs - 1_000)
       world.fail("nothing starts early", `${name} of ${key} for ${slot}`);
     const isLapsed = this.#lapsed.get(key) === slot;
     if (source === "baseline-cron" && !isLapsed && (schedule.type !== "cron" || !isOnGrid(schedule, slotMs)))
@@ -402,15 +434,16 @@ export class Guarantees implements StateWitness, JobWitness {
   #checkReplaced(name: string, before: KnownState, after: KnownState): void {
     const world = this.#world;
     const dueMs = Date.parse(before.next_run_at ?? "");
+    const slot = new Date(before.retry?.slot ?? before.next_run_at ?? "");
     const isSlot =
       dueMs <= world.clock.wallMs && before.next_run_source !== "paused" && before.status !== "disabled";
     if (!isSlot || after.next_run_at === before.next_run_at) return;
     const recently = world.nowMs - 5 * world.checkMs;
     const troubledMs = Math.max(world.lastEditMs, world.lastRosterMs, world.lastFaultMs, world.lastJumpMs);
-    const isTold = this.#skips.has(`${name} ${new Date(dueMs).toISOString()}`);
+    const isTold = this.#skips.has(`${name} ${slot.toISOString()}`);
     const isAsked = this.acknowledged.isChanging(name);
     if (!isTold && !isAsked && troubledMs < recently && world.upSinceMs < recently)
-      this.#replaced.add(`${name} ${new Date(dueMs).toISOString()}`);
+      this.#replaced.add(`${name} ${slot.toISOString()}`);
   }
 
   #checkReplacedTold(): void {
@@ -446,8 +479,8 @@ export class Guarantees implements StateWitness, JobWitness {
     for (const { agent, schedule, maxConcurrent: capacity = 1, isAutomatic = true } of inner.definitions) {
       const state = inner.peek({ agent, schedule });
       // Where others share the store, times that were planned before it had none any more may be theirs.
-      if (!isAutomatic && state.next_run_source !== "manual" && state.next_run_source !== "catch-up")
-        continue;
+      const isAsked = ["manual", "catch-up", "retry"].includes(state.next_run_source ?? "");
+      if (!isAutomatic && !isAsked) continue;
       if (state.claim != null || state.status === "disabled" || (claimed.get(agent) ?? 0) >= capacity)
         continue;
       const dueMs = Math.max(
@@ -467,7 +500,7 @@ export class Guarantees implements StateWitness, JobWitness {
     for (const { agent, schedule } of inner.definitions) {
       const name = `${agent}/${schedule}`;
       const { claim, next_run_at: slot, next_run_source: source } = inner.peek({ agent, schedule });
-      const isAskedFor = ["first-run", "catch-up", "manual", "ai-oneshot"].includes(source ?? "");
+      const isAskedFor = ["first-run", "catch-up", "manual", "ai-oneshot", "retry"].includes(source ?? "");
       const isTold =
         slot != null && this.#skips.has(`${name} ${slot}`) && Date.parse(slot) <= this.#world.clock.wallMs;
       if (claim != null || isAskedFor || !isTold || this.#definition(name)?.when_busy !== "skip") continue;
@@ -514,6 +547,36 @@ export class Guarantees implements StateWitness, JobWitness {
     }
   }
 
+  #isAtMostOnce(name: string): boolean {
+    return this.#definitionsEver(name).some((given) => given.on_interrupt === "skip");
+  }
+
+  #definitionsEver(name: string): SimulatedSchedule[] {
+    const [agent, schedule = ""] = name.split("/");
+    return this.#fleets.flatMap(
+      ({ agents }) => agents.find((known) => known.name === agent)?.schedules[schedule] ?? [],
+    );
+  }
+
+  /** What the scheduler may still go by; nothing when its store does not have the schedule. */
+  #recentDefinitions(name: string): SimulatedSchedule[] {
+    const [agent, schedule = ""] = name.split("/");
+    const { process } = this;
+    const isDefined = process?.inner.definitions.some(
+      (known) => known.agent === agent && known.schedule === schedule,
+    );
+    const current = this.#definition(name);
+    if (isDefined !== true || current === undefined || !isValid(current)) return [];
+    const sinceMs = this.#world.nowMs - 10 * this.#world.checkMs;
+    const first = Math.max(
+      0,
+      this.#fleets.findLastIndex(({ atMs }) => atMs < sinceMs),
+    );
+    return this.#fleets
+      .slice(first)
+      .flatMap(({ agents }) => agents.find((known) => known.name === agent)?.schedules[schedule] ?? []);
+  }
+
   #definition(name: string): SimulatedSchedule | undefined {
     const [agent, schedule = ""] = name.split("/");
     return this.fleet.find((known) => known.name === agent)?.schedules[schedule];
@@ -538,6 +601,41 @@ export class Guarantees implements StateWitness, JobWitness {
 }
 
 const MOST_DOUBLINGS = 5;
+const MOST_INTERRUPTIONS = 5;
+const LONGEST_RETRY_MS = 4 * 60_000;
+
+/** Whether the claim that ends is one of the slot in `retry`, or there is none. */
+function isAboutRetry({ claim, retry }: KnownState): boolean {
+  return retry != null && (claim == null || claim.source === "retry");
+}
+
+/** What is wrong with the slot that an interruption leaves. */
+export function slotLost(before: KnownState, after: KnownState): string | undefined {
+  const { claim, retry } = before;
+  const isInterrupted = (after.interrupted_count ?? 0) > (before.interrupted_count ?? 0);
+  if (claim == null || after.claim != null || !isInterrupted) return undefined;
+  const attempt = (claim.source === "retry" ? (retry?.attempt ?? 1) : 1) + 1;
+  if (after.retry?.slot === claim.slot && after.retry.attempt === attempt) return undefined;
+  return `${claim.slot}, attempt ${attempt} is due as ${after.retry?.slot}, attempt ${after.retry?.attempt}`;
+}
+
+/** The attempts at each slot, as the jobs tell them. */
+export class SlotAttempts {
+  readonly #latest = new Map<string, number>();
+
+  /** What is wrong with the attempt of a job that starts. `mayRepeat`: its claim was given back after an earlier start. */
+  started({ key, info: { job } }: SimulatedJob, mayRepeat: boolean): string | undefined {
+    const { slot, attempt, trigger, source } = job;
+    const name = `${key} ${slot}`;
+    const latest = this.#latest.get(name) ?? 0;
+    this.#latest.set(name, Math.max(latest, attempt));
+    const isRetry = source === "retry";
+    if (isRetry !== (trigger === "retry") || isRetry !== attempt > 1)
+      return `attempt ${attempt} is of ${trigger} because of ${source}`;
+    if (attempt > latest || mayRepeat || source === "manual") return undefined;
+    return `attempt ${attempt} at ${slot} follows attempt ${latest}`;
+  }
+}
 
 function longestWaitMs(schedule: SimulatedSchedule, state: KnownState): number {
   const failures = (schedule.on_failure ?? "backoff") === "backoff" ? (state.failure_count ?? 0) : 0;
@@ -549,7 +647,7 @@ function longestWaitMs(schedule: SimulatedSchedule, state: KnownState): number {
         (1 + (schedule.jitter ?? 0) / 100);
   const hintMs = secondsMs(state.hint?.interval ?? "") || 0;
   const leastMs = schedule.min_interval === undefined ? 0 : secondsMs(schedule.min_interval);
-  return Math.max(waitMs, hintMs, leastMs);
+  return Math.max(waitMs, hintMs, leastMs, state.next_run_source === "retry" ? LONGEST_RETRY_MS : 0);
 }
 
 const walls = new Map<string, (instant: number) => number>();

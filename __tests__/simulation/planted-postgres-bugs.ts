@@ -68,6 +68,7 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedBug[] = [
       seam<typeof jobLog>("state/postgres/jobs/postgres-job-log", ({ PostgresJobLog }) => ({
         PostgresJobLog: class extends PostgresJobLog {
           override async presumeInterrupted(): Promise<void> {}
+          override async presumeLost(): Promise<void> {}
         },
       })),
     ],

@@ -27,6 +27,11 @@ const INVALID: readonly object[] = [
   { type: "interval", interval: "5s", min_interval: "9s", max_interval: "3s" },
 ];
 
+/** Whether a schedule is one that a scheduler takes. */
+export function isValid(schedule: SimulatedSchedule): boolean {
+  return !INVALID.includes(schedule);
+}
+
 const AGENT_NAMES = ["ada", "bob", "cyd", "dee"];
 const SCHEDULE_NAMES = ["one", "two", "six"];
 
@@ -44,6 +49,7 @@ export interface SimulatedSchedule {
   readonly when_busy?: string;
   readonly on_failure?: string;
   readonly missed?: string;
+  readonly on_interrupt?: string;
 }
 
 export interface SimulatedAgent {
@@ -116,6 +122,7 @@ function randomSchedule(dice: Dice, wallMs: number): SimulatedSchedule {
     ...(dice.chance(0.2) ? { when_busy: "skip" } : {}),
     ...(dice.chance(0.4) ? { on_failure: dice.pick(["backoff", "continue", "pause"]) } : {}),
     ...missed(dice),
+    ...interrupted(kind),
   };
   if (kind < 0.5) return { type: "cron", ...dice.pick(CRONS), ...limits };
   return {
@@ -129,6 +136,11 @@ function randomSchedule(dice: Dice, wallMs: number): SimulatedSchedule {
 
 function missed(dice: Dice): { missed?: string } {
   return dice.chance(0.3) ? { missed: dice.pick(["skip", "once"]) } : {};
+}
+
+/** Some schedules run at most once. From a number that was drawn before, so that the seeds of planted bugs stay theirs. */
+function interrupted(drawn: number): { on_interrupt?: string } {
+  return (drawn * 1_000) % 1 < 0.15 ? { on_interrupt: "skip" } : {};
 }
 
 export function secondsMs(text: string): number {

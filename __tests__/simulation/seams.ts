@@ -107,12 +107,16 @@ export async function withSeams(seams: readonly Seam[]): Promise<Rota> {
     });
   }
   try {
-    const [{ Scheduler }, { MemoryStore }, { PostgresStore }, { StateLockedError }] = await Promise.all([
-      import("../../src/scheduler/scheduler.js"),
-      import("../../src/state/memory/memory-store.js"),
-      import("../../src/state/postgres/postgres-store.js"),
-      import("../../src/state/errors.js"),
-    ]);
+    const [{ Scheduler }, { MemoryStore }, { PostgresStore }, { StateLockedError }, checks] =
+      await Promise.all([
+        import("../../src/scheduler/scheduler.js"),
+        import("../../src/state/memory/memory-store.js"),
+        import("../../src/state/postgres/postgres-store.js"),
+        import("../../src/state/errors.js"),
+        import("../../src/scheduler/definition-checks.js"),
+      ]);
+    // A start that loads them would take real time.
+    await checks.loadChecks();
     if (misfits.size > 0) throw new Error(`The seams do not fit: ${[...misfits].join("; ")}.`);
     return { Scheduler, MemoryStore, PostgresStore, StateLockedError };
   } finally {

@@ -7,7 +7,7 @@ import type { Scheduler } from "../../src/scheduler/scheduler.js";
 import type { JobLog } from "../../src/state/job-log/job-log.js";
 import type { ScheduleKey } from "../../src/state/store.js";
 import { AcknowledgedChanges } from "./acknowledged.js";
-import { isOnGrid } from "./guarantees.js";
+import { isOnGrid, SlotAttempts, slotLost } from "./guarantees.js";
 import type { BootedNode } from "./postgres-stores.js";
 import type { SimulatedAgent, SimulatedSchedule } from "./random-fleet.js";
 import type { JobWitness, SimulatedJob, SimulatedJobs } from "./simulated-jobs.js";
@@ -45,17 +45,20 @@ export class SharedGuarantees implements JobWitness, StateWitness {
   readonly #world: World;
   readonly #startedIds = new Set<string>();
   readonly #startedSlots = new Set<string>();
+  readonly #attempts = new SlotAttempts();
   readonly #finished = new Set<string>();
   /** As which status the end of a job was told. */
   readonly #told = new Map<string, string>();
   readonly #skips = new Set<string>();
   /** Jobs whose claim was ended by somebody else, or by their own node as if nobody had it. */
   readonly #lostIds = new Set<string>();
+  /** Slots whose claim was given back though a job of it may have begun. */
+  readonly #givenBack = new Set<string>();
   /** Since when a schedule could be claimed by whoever knows it. */
   readonly #claimableMs = new Map<string, number>();
   /** Due slots that are gone, of which no node has told yet what became of them. */
   readonly #replaced = new Set<string>();
-  /** Slots counted as missed of which no node has told, since when. */
+  /** Slots counted as not run of which no node has told, since when. */
   #owedMisses: { readonly slot: string; readonly atMs: number }[] = [];
 
   constructor(options: SharedGuaranteesOptions) {
@@ -66,7 +69,7 @@ export class SharedGuarantees implements JobWitness, StateWitness {
   started(job: SimulatedJob): void {
     const world = this.#world;
     const { info, key, name } = job;
-    const { id, slot, source } = info.job;
+    const { id, slot, source, attempt } = info.job;
     const node = this.#options.nodes().find(({ clock }) => clock === job.process);
     if (node === undefined || node.phase === "dead")
       return world.fail("the dead start nothing", `${name} of ${key}`);
@@ -74,13 +77,15 @@ export class SharedGuarantees implements JobWitness, StateWitness {
     if (this.#startedIds.has(id))
       world.fail("one start per token", `${name} of ${key} has the id of another`);
     this.#startedIds.add(id);
-    const slotName = `${world.passing} ${key} ${slot} ${source}`;
+    const slotName = `${world.passing} ${key} ${slot} ${source} ${attempt}`;
     if (source !== "manual" && this.#startedSlots.has(slotName))
       world.fail("one start per slot", `${name} of ${key} for ${slot} on ${node.name}`);
     this.#startedSlots.add(slotName);
+    const wrong = this.#attempts.started(job, this.#givenBack.has(`${key} ${slot}`));
+    if (wrong !== undefined) world.fail("attempts at a slot count up", `${name} of ${key}: ${wrong}`);
     this.#checkClaim(job, node);
     const slotMs = Date.parse(slot ?? "");
-    if (slotMs > world.clock.wallMs && world.lastJumpMs < world.nowMs - 1_000)
+    if (source !== "retry" && slotMs > world.clock.wallMs && world.lastJumpMs < world.nowMs - 1_000)
       world.fail("nothing starts early", `${name} of ${key} for ${slot} on ${node.name}`);
     const { definition: schedule } = info;
     if (source === "baseline-cron" && (schedule.type !== "cron" || !isOnGrid(schedule, slotMs)))
@@ -100,22 +105,31 @@ export class SharedGuarantees implements JobWitness, StateWitness {
       this.#owedMisses.push({ slot: `${name} ${after.last_missed_at}`, atMs: this.#world.nowMs });
     if (before.claim != null && after.claim?.token !== before.claim.token)
       this.#checkEnd(name, before, after, isCounted);
+    const lost = slotLost(before, after);
+    if (lost !== undefined) this.#world.fail("an interrupted slot keeps its time", `${name}: ${lost}`);
     if (before.claim != null && after.paused_until !== before.paused_until)
       this.acknowledged.forget(name, "paused_until");
     if (before.claim == null && after.claim == null && !isCounted) this.#checkReplaced(name, before, after);
   }
 
-  missed(node: SimulatedNode, { agent, schedule, slot }: SchedulerEvents["schedule:missed"]): void {
-    const name = `${agent}/${schedule} ${slot.toISOString()}`;
-    this.#owedMisses = this.#owedMisses.filter((owed) => owed.slot !== name);
+  missed(node: SimulatedNode, event: SchedulerEvents["schedule:missed"]): void {
+    const { slot } = event;
+    const name = `${nameOf(event)} ${slot.toISOString()}`;
+    this.#noteTold(event);
     const world = this.#world;
     const sinceMs = world.nowMs - (world.clock.wallMs - slot.getTime()) - 3 * world.checkMs;
     if (this.#steadyMs(node) < sinceMs && world.lastRosterMs < sinceMs)
       world.fail("waiting is not lateness", `${name} was missed though ${node.name} saw it in time`);
   }
 
-  skipped({ agent, schedule, slot }: SchedulerEvents["schedule:skipped"]): void {
-    if (slot !== undefined) this.#skips.add(`${agent}/${schedule} ${slot.toISOString()}`);
+  skipped(event: SchedulerEvents["schedule:skipped"]): void {
+    const { slot, count } = event;
+    if (slot !== undefined) this.#skips.add(`${nameOf(event)} ${slot.toISOString()}`);
+    if (count !== undefined) this.#noteTold(event);
+  }
+
+  #noteTold(key: ScheduleKey): void {
+    this.#owedMisses = this.#owedMisses.filter((owed) => !owed.slot.startsWith(`${nameOf(key)} `));
   }
 
   finished(node: SimulatedNode, { job }: SchedulerEvents["job:finished"]): void {
@@ -144,7 +158,7 @@ export class SharedGuarantees implements JobWitness, StateWitness {
     const isTroubled = nodes().some((node) => this.#steadyMs(node) === Infinity);
     const [owed] = isTroubled ? [] : this.#owedMisses;
     if (owed !== undefined && nodes().every((node) => this.#steadyMs(node) < owed.atMs))
-      world.fail("every skip is told", `no schedule:missed for ${owed.slot}`);
+      world.fail("every skip is told", `no event for ${owed.slot}, which was counted`);
     this.#owedMisses = this.#owedMisses.filter(({ atMs }) => atMs === world.nowMs);
     for (const node of nodes()) {
       this.#checkNode(node);
@@ -204,7 +218,8 @@ export class SharedGuarantees implements JobWitness, StateWitness {
   #checkEnd(name: string, before: KnownState, after: KnownState, isCounted: boolean): void {
     const { claim } = before;
     if (claim == null) return;
-    const isInterrupted = (after.interrupted_count ?? 0) > (before.interrupted_count ?? 0);
+    const isAbandoned = (after.abandoned_count ?? 0) > (before.abandoned_count ?? 0);
+    const isInterrupted = isAbandoned || (after.interrupted_count ?? 0) > (before.interrupted_count ?? 0);
     const isGivenBack = after.next_run_at === before.next_run_at;
     const job = this.#options.jobs().find(claim.job_id);
     const isOwn = job !== undefined && this.#options.mirror().hasEnded(claim.token, job.process);
@@ -212,7 +227,9 @@ export class SharedGuarantees implements JobWitness, StateWitness {
       this.#world.fail("a job that died with its node counts as interrupted", `${job.name} of ${name}`);
     if (isInterrupted || isGivenBack) {
       this.#lostIds.add(claim.job_id);
-      this.#startedSlots.delete(`${this.#world.passing} ${name} ${claim.slot} ${claim.source}`);
+      const attempt = claim.source === "retry" ? before.retry?.attempt : 1;
+      this.#startedSlots.delete(`${this.#world.passing} ${name} ${claim.slot} ${claim.source} ${attempt}`);
+      if (isGivenBack) this.#givenBack.add(`${name} ${claim.slot}`);
       return;
     }
     const isNoSlot = claim.source === "paused" || claim.source === "manual";
@@ -232,19 +249,19 @@ export class SharedGuarantees implements JobWitness, StateWitness {
   #checkReplaced(name: string, before: KnownState, after: KnownState): void {
     const world = this.#world;
     const dueMs = Date.parse(before.next_run_at ?? "");
+    const slot = new Date(before.retry?.slot ?? before.next_run_at ?? "");
     const isSlot =
       dueMs <= world.clock.wallMs && before.next_run_source !== "paused" && before.status !== "disabled";
     if (!isSlot || after.next_run_at === before.next_run_at) return;
     const recently = world.nowMs - 5 * world.checkMs;
-    const isTold = this.#skips.has(`${name} ${new Date(dueMs).toISOString()}`);
+    const isTold = this.#skips.has(`${name} ${slot.toISOString()}`);
     const isAsked = this.acknowledged.isChanging(name);
     const troubledMs = Math.max(
       world.lastRosterMs,
       world.lastJumpMs,
       ...this.#options.nodes().map((node) => this.#lastTroubleMs(node)),
     );
-    if (!isTold && !isAsked && troubledMs < recently)
-      this.#replaced.add(`${name} ${new Date(dueMs).toISOString()}`);
+    if (!isTold && !isAsked && troubledMs < recently) this.#replaced.add(`${name} ${slot.toISOString()}`);
   }
 
   /** When the way of a node to the store was last bad, or the node last stood still. */

@@ -139,6 +139,8 @@ export class SimulatedPool implements PostgresPool {
     this.#wire = wire;
   }
 
+  #sessions = 0;
+
   async query(query: Query): Promise<QueryAnswer> {
     const { clock, weather } = this.#wire;
     if (clock.isDead) return new Promise<never>(() => {});
@@ -161,8 +163,12 @@ export class SimulatedPool implements PostgresPool {
   async connect(): Promise<PostgresClient> {
     const listeners: ((payload: string) => void)[] = [];
     let release = (): void => {};
+    const pid = String(++this.#sessions);
     return {
       query: async ({ text }) => {
+        // A connection that is opened asks whether it has a session of its own.
+        if (text === "select pg_backend_pid() as pid") return { rows: [{ pid }], rowCount: 1 };
+        if (text === "begin" || text === "commit") return { rows: [], rowCount: 0 };
         if (!text.startsWith("listen ")) throw new Error(`Not simulated on a connection of its own: ${text}`);
         release = this.#wire.listen((payload) => {
           for (const hear of listeners) hear(payload);

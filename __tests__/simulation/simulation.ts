@@ -247,6 +247,8 @@ class Simulation {
     const { store, view: inner } = booted;
     const random = new Dice(this.#seed, 10 + this.#processes).random;
     const scheduler = new this.#rota.Scheduler({
+      // Some of its schedules are wrong.
+      onInvalid: "skip",
       store,
       clock,
       random,
@@ -280,14 +282,21 @@ class Simulation {
   #listen({ scheduler, clock }: Process): void {
     const world = this.#world;
     const isCurrent = (): boolean => this.#process?.clock === clock;
+    scheduler.on("schedule:abandoned", (event) => {
+      world.note(`${event.agent}/${event.schedule} gives up ${event.slot.toISOString()}`);
+      if (isCurrent()) this.#guarantees.abandoned(event);
+    });
     scheduler.on("schedule:missed", (event) => {
-      world.note(`${event.agent}/${event.schedule} missed ${event.slot.toISOString()}`);
+      world.note(`${event.agent}/${event.schedule} missed ${event.count} from ${event.slot.toISOString()}`);
+      // Also by a process that is overtaken: it wrote the count before.
+      this.#guarantees.accounts.told(event);
       if (isCurrent()) this.#guarantees.missed(event);
     });
     scheduler.on("schedule:skipped", (event) => {
       world.note(
-        `${event.agent}/${event.schedule} skips ${event.slot?.toISOString() ?? ""}: ${event.reason}`,
+        `${event.agent}/${event.schedule} skips ${event.count ?? ""} ${event.slot?.toISOString() ?? ""}: ${event.reason}`,
       );
+      this.#guarantees.accounts.told(event);
       if (isCurrent()) this.#guarantees.skipped(event);
     });
     scheduler.on("schedule:planned", ({ agent, schedule, nextRunAt, source }) => {

@@ -5,6 +5,7 @@
 import type { Clock } from "../../src/clock.js";
 import type { StateLockedError } from "../../src/state/errors.js";
 import type { JobLog, JobRecord } from "../../src/state/job-log/job-log.js";
+import type { Mailbox, ScheduleRequest } from "../../src/state/mailbox.js";
 import type { ScheduleState } from "../../src/state/schedule-state.js";
 import type {
   Claim,
@@ -84,6 +85,7 @@ export class TroubledStore implements StateStore {
   isOvertaken = false;
   callsUnderWay = 0;
   readonly jobs: JobLog;
+  readonly mailbox: Mailbox;
   readonly leaseMs: number;
   readonly #options: TroubledStoreOptions;
 
@@ -92,6 +94,7 @@ export class TroubledStore implements StateStore {
     this.inner = options.inner;
     this.leaseMs = options.inner.leaseMs;
     this.jobs = options.inner.jobs;
+    this.mailbox = options.inner.mailbox;
   }
 
   open(_clock?: Clock): Promise<void> {
@@ -132,6 +135,10 @@ export class TroubledStore implements StateStore {
 
   claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
     return this.#call("claim", () => this.inner.claim(key));
+  }
+
+  claimFor(request: ScheduleRequest): Promise<Claim | ClaimRefusal | "answered"> {
+    return this.#call("claimFor", () => this.inner.claimFor(request));
   }
 
   renew(claim: ClaimToken): Promise<boolean> {

@@ -63,7 +63,7 @@ describe("the end of a claim", () => {
     const started = { last_run_at: LATER, last_started_at: LATER };
     expect(interruption(running, new Date(NOW))).toMatchObject({ ...started, interrupted_count: 1 });
     const again = interruption({ ...running, interrupted_count: 1 }, new Date(NOW));
-    expect(again).toMatchObject({ ...started, interrupted_count: 2, failure_count: 1 });
+    expect(again).toMatchObject({ ...started, interrupted_count: 2 });
   });
 
   it("is a run from its slot on when the claim does not say when it was made", () => {
@@ -96,7 +96,14 @@ describe("the end of a claim by the record of its job", () => {
       last_error: null,
       failure_count: 0,
       last_job: lastJobOf(record),
+      accounted_until: STARTED_AT,
     });
+  });
+
+  it("of a job that was triggered leaves the plan that its schedule had", () => {
+    const plan = { next_run_at: STARTED_AT, next_run_source: "baseline-cron" } as const;
+    const triggered = { ...state, ...plan, claim: { ...claim, source: "manual" } } as const;
+    expect(recordedEnd(triggered, endedRecord(id), now)).toMatchObject(plan);
   });
 
   it("is that of a job that failed, and counts the failure", () => {

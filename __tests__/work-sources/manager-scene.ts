@@ -1,7 +1,8 @@
 /** A manager over work in memory. */
 import { FakeClock } from "../../src/clock.js";
 import { WorkSourceManager } from "../../src/work-sources/manager.js";
-import { MemoryWork, type NewWork } from "../../src/work-sources/memory-source.js";
+import { MemoryWork } from "../../src/work-sources/memory-source.js";
+import type { NewWork } from "../../src/work-sources/work-source.js";
 import { type WorkSourceFactory, WorkSourceRegistry } from "../../src/work-sources/registry.js";
 
 export const HOUR_MS = 3_600_000;

@@ -1,6 +1,7 @@
 /** Which work item an agent gets. */
 import { describe, expect, it } from "vitest";
-import { MemoryWork, type NewWork } from "../../src/work-sources/memory-source.js";
+import { MemoryWork } from "../../src/work-sources/memory-source.js";
+import type { NewWork } from "../../src/work-sources/work-source.js";
 import type { WorkSourceAdapter } from "../../src/work-sources/work-source.js";
 import { A, B, HOUR_MS, managerOf, scene, workSource } from "./manager-scene.js";
 

@@ -41,7 +41,11 @@ const ended = new Promise((resolve) => {
   const look = () => isEmpty && Object.values(runs).every((times) => times >= 3) && resolve();
   if (process.argv.includes("--stay")) console.log("Ctrl-C ends it.");
   else scheduler.on("job:finished", look);
-  scheduler.on("schedule:skipped", ({ reason }) => (isEmpty ||= reason === "no_work"));
+  scheduler.on("schedule:skipped", ({ agent, reason }) => {
+    if (isEmpty || reason !== "no_work") return;
+    console.log(`no work for ${agent}`);
+    isEmpty = true;
+  });
   process.once("SIGINT", resolve);
   process.once("SIGTERM", resolve);
 });

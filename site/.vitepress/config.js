@@ -10,6 +10,15 @@ export default {
   cleanUrls: true,
   // A dead link fails the build. This is the default, stated here so that it is not changed by accident.
   ignoreDeadLinks: false,
+  markdown: {
+    // Vue would read a template of a prompt, {{from.name}}, as its own: in a page it is text.
+    config(markdown) {
+      for (const rule of ["text", "code_inline"]) {
+        const render = markdown.renderer.rules[rule];
+        markdown.renderer.rules[rule] = (...args) => render(...args).replaceAll("{{", "&#123;&#123;");
+      }
+    },
+  },
   // The search index is one large chunk, which loads with the first search.
   vite: { build: { chunkSizeWarningLimit: 2_000 } },
   themeConfig: {

@@ -12,6 +12,8 @@ export interface CliStream {
 export interface CliContext {
   readonly stdout: CliStream;
   readonly stderr: CliStream;
+  /** What a command reads that was told to; absent in tests that give nothing. */
+  readonly stdin?: AsyncIterable<string | Uint8Array> | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The working directory. */
   readonly cwd: string;
@@ -38,6 +40,10 @@ export function processContext(): CliContext {
   return {
     stdout: process.stdout,
     stderr: process.stderr,
+    // Opened by its first use: most commands read nothing.
+    get stdin() {
+      return process.stdin;
+    },
     env: process.env,
     cwd: process.cwd(),
     clock: systemClock,

@@ -7,6 +7,8 @@ export const EXIT = {
   usage: 2,
   /** The named agent, schedule or job does not exist, or the state does not. */
   notFound: 3,
+  /** `rota status` has a warning, or no scheduler runs where one should. */
+  warned: 4,
   /** The command waited for a job, and the job failed. */
   jobFailed: 5,
 } as const;

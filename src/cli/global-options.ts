@@ -15,11 +15,11 @@ export const STATE_DIR: Option<string | undefined> = textOption("state-dir", "di
 export const DATABASE_URL: Option<string | undefined> = textOption("database-url", "url", {
   summary:
     "The PostgreSQL database with the state, postgres://user:password@host/database, instead of a directory. " +
-    "Default: DATABASE_URL of the environment, unless --state-dir is given.",
+    "Default: ROTA_DATABASE_URL of the environment, then `database` of the configuration, unless --state-dir is given.",
 });
 
 export const DATABASE_SCHEMA: Option<string | undefined> = textOption("database-schema", "name", {
-  summary: "The schema in that database. Default: rota.",
+  summary: "The schema in that database. Default: database_schema of the configuration, or rota.",
 });
 
 export const JSON_OUTPUT: Option<boolean> = flag("json", {

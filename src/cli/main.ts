@@ -1,11 +1,10 @@
 #!/usr/bin/env node
-/** The entry point of the `rota` process. Sets the exit code and lets the process end by itself, so that pipes are flushed. */
-import { COMMANDS } from "./commands.js";
-import { processContext } from "./context.js";
-import { runProgram } from "./program.js";
-import { packageVersion } from "./version.js";
+/** The entry point of the `rota` process. It loads the program on demand, because an old Node cannot parse it. */
+import { oldNodeMessage } from "./node-version.js";
 
-const program = { version: packageVersion(), commands: COMMANDS };
-const exitCode = await runProgram(program, process.argv.slice(2), processContext());
-// An error while writing the output has already set a failure, which takes precedence.
-process.exitCode ??= exitCode;
+const message = oldNodeMessage(process.versions.node);
+if (message === undefined) void import("./start.js").then(({ start }) => start());
+else {
+  process.stderr.write(`rota: Node ${message}\n`);
+  process.exitCode = 1;
+}

@@ -9,6 +9,7 @@ const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
   [EXIT.failure, "failure"],
   [EXIT.usage, "invalid arguments, or an invalid configuration"],
   [EXIT.notFound, "the agent, schedule, job or state does not exist"],
+  [EXIT.warned, "`rota status` has a warning, or no scheduler runs where one should"],
   [EXIT.jobFailed, "the command waited for a job, and the job failed"],
 ];
 

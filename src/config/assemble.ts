@@ -99,11 +99,13 @@ class Assembly {
     return {
       version: 1,
       stateDir: resolvedPath(fleet, "state_dir") ?? resolve(source.directory ?? "", DEFAULT_STATE_DIRECTORY),
+      database: databaseOf(fleet),
       timezone: textOf(fleet, "timezone"),
       jitterPercent: numberOf(fleet, "jitter"),
       maxConcurrent: numberOf(fleet, "max_concurrent"),
       checkInterval: checkIntervalMs(scalarOf(fleet, "check_interval")),
       agents: this.#agents,
+      agentKeys: this.#host.agentKeys,
       disabled: this.#disabled,
       files: this.files,
     };
@@ -196,6 +198,12 @@ function fleetOnly(root: LocatedMap): LocatedMap {
 function writtenName(agent: LocatedValue): string | undefined {
   const node = entryOf(agent, "name");
   return (node?.kind === "scalar" ? node.written : undefined) ?? textOf(agent, "name");
+}
+
+/** An empty address, such as that of an unset variable with an empty default, means none. */
+function databaseOf(fleet: LocatedValue): Config["database"] {
+  const url = textOf(fleet, "database")?.trim() ?? "";
+  return url === "" ? undefined : { url, schema: textOf(fleet, "database_schema") };
 }
 
 function numberOf(tree: LocatedValue, key: string): number | undefined {

@@ -4,6 +4,7 @@
  */
 import { resolve } from "node:path";
 import { type Fields, isFields } from "../fields.js";
+import type { AgentRuntime } from "../runner/agent-runtime.js";
 import type { Agent, AgentSchedule } from "../scheduler/agent.js";
 import { validateSchedule } from "../scheduler/timing/schedule.js";
 import {
@@ -62,20 +63,23 @@ function sourceOf(tree: LocatedValue | undefined): Fields | undefined {
   return source["type"] === "directory" ? { ...source, path: resolvedPath(tree, "path") } : source;
 }
 
-function buildRuntime(agent: LocatedMap): (Fields & { readonly type: string }) | undefined {
+function buildRuntime(agent: LocatedMap): AgentRuntime | undefined {
   const tree = entryOf(agent, "runtime");
-  const type = textOf(tree, "type");
-  if (tree === undefined || type === undefined) return undefined;
-  const runtime = { ...fieldsOf(tree), type };
-  if (type !== "command") return runtime;
-  const env = { ...fieldsOf(entryOf(agent, "env")), ...fieldsOf(entryOf(tree, "env")) };
-  // So a command does not depend on the directory that Rota was started in.
-  const cwd = resolvedPath(tree, "cwd") ?? entryOf(tree, "command")?.range.source.directory;
-  return {
-    ...runtime,
-    ...(cwd === undefined ? {} : { cwd }),
-    ...(Object.keys(env).length === 0 ? {} : { env }),
-  };
+  if (tree === undefined) return undefined;
+  const runtime = fieldsOf(tree);
+  if (runtime["type"] === "command") {
+    const env = { ...fieldsOf(entryOf(agent, "env")), ...fieldsOf(entryOf(tree, "env")) };
+    if (Object.keys(env).length > 0) runtime["env"] = env;
+    // So a command does not depend on the directory that Rota was started in.
+    const cwd = resolvedPath(tree, "cwd") ?? entryOf(tree, "command")?.range.source.directory;
+    if (cwd !== undefined) runtime["cwd"] = cwd;
+  }
+  return isRuntime(runtime) ? runtime : undefined;
+}
+
+/** The keys of each type were checked by the schemas. */
+function isRuntime(runtime: Fields): runtime is AgentRuntime & Fields {
+  return typeof runtime["type"] === "string";
 }
 
 /** The absolute path of a key; `undefined` without the key. */

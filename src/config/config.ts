@@ -2,6 +2,13 @@
 import type { Agent } from "../scheduler/agent.js";
 import type { ScheduleKey } from "../state/store.js";
 
+/** The options of a `PostgresStore`: `new PostgresStore({ connectionString: url, schema })`. */
+export interface DatabaseConfig {
+  /** The address with its password. */
+  readonly url: string;
+  readonly schema: string | undefined;
+}
+
 /**
  * A fleet: `new Scheduler(config).start(config.agents)` runs it.
  * Its paths are absolute, its variables are replaced, and defaults and files are merged.
@@ -10,6 +17,8 @@ export interface Config {
   readonly version: 1;
   /** The directory of the state and the jobs. */
   readonly stateDir: string;
+  /** The PostgreSQL database that has them instead; `undefined`: the directory. */
+  readonly database: DatabaseConfig | undefined;
   /** The time zone of cron schedules without one; `undefined`: the system's. */
   readonly timezone: string | undefined;
   /** The jitter of intervals without one. */
@@ -18,6 +27,8 @@ export interface Config {
   readonly maxConcurrent: number | undefined;
   /** The longest time between two checks, in milliseconds. */
   readonly checkInterval: number | undefined;
+  /** The keys of agents that the host reads, as it listed them. */
+  readonly agentKeys?: readonly string[] | undefined;
   readonly agents: readonly Agent[];
   /** Schedules with `enabled: false`, which the agents do not have. */
   readonly disabled: readonly ScheduleKey[];

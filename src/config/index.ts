@@ -1,5 +1,5 @@
 /** The public names of `rota/config`, a separate entry point: a program without configuration files does not load it. */
-export type { Config } from "./config.js";
+export type { Config, DatabaseConfig } from "./config.js";
 export { checkAgents } from "../scheduler/definition/check-agents.js";
 export {
   ConfigError,

@@ -70,6 +70,10 @@ export class JobContext implements RuntimeJob {
     return this.#request.attempt;
   }
 
+  get data(): unknown {
+    return this.#request.job?.data ?? null;
+  }
+
   get record(): JobRecord | undefined {
     return this.#request.job;
   }

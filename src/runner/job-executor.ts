@@ -50,6 +50,8 @@ export interface ExecuteOptions {
   /** Counts from 1. @default 1 */
   readonly attempt?: number | undefined;
   readonly workItem?: unknown;
+  /** What the job was triggered with: any JSON value. */
+  readonly data?: unknown;
   /** For an executor that needs only the item's name. */
   readonly workItemId?: string | undefined;
   readonly workItemTitle?: string | undefined;
@@ -171,7 +173,7 @@ export class JobExecutor {
 }
 
 function startOf(options: ExecuteOptions): NewJob {
-  const { agent, prompt, triggerType = "manual", schedule, slot, source, attempt, workItem } = options;
+  const { agent, prompt, triggerType = "manual", schedule, slot, source, attempt, workItem, data } = options;
   return {
     agent: agent.name,
     schedule,
@@ -181,5 +183,6 @@ function startOf(options: ExecuteOptions): NewJob {
     attempt,
     prompt,
     work_item: workItem,
+    data,
   };
 }

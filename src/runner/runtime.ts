@@ -31,6 +31,8 @@ export interface RuntimeJob {
   readonly prompt: string;
   /** The work item that the job works on, if any. */
   readonly workItem: unknown;
+  /** What the job was triggered with: any JSON value; `null` for a job without data. */
+  readonly data: unknown;
   /** The due time that the job runs for, the same in every attempt; `null` for a job without one. */
   readonly slot: Date | null;
   /** "agent/schedule@2026-11-17T03:00:00.000Z": an idempotency key, the same in every attempt; `null` without a slot. */

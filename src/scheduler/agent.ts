@@ -1,22 +1,26 @@
 /** What an agent is to the scheduler: a name, schedules, a capacity, and how its jobs run. */
 import type { RunnerResult } from "../runner/result.js";
-import type { RuntimeConfiguration, RuntimeJob } from "../runner/runtime.js";
+import type { AgentRuntime } from "../runner/agent-runtime.js";
+import type { RuntimeJob } from "../runner/runtime.js";
 import type { JobRecord } from "../state/job-log/job-log.js";
-import type { WorkItem } from "../work-sources/work-source.js";
+import type { ScheduleWorkSource, WorkItem } from "../work-sources/work-source.js";
 import type { Schedule } from "./timing/schedule.js";
 
-/** A worker. Other keys are kept for the host that runs its jobs. */
+/** A worker. A key that is not listed here is a typing mistake, and `start` rejects it. */
 export interface Agent {
   readonly name: string;
+  /** What the agent is for. */
+  readonly description?: string | undefined;
   readonly schedules?: Readonly<Record<string, AgentSchedule>> | undefined;
   readonly instances?: AgentInstances | undefined;
   /** Runs a job in this process; it fails when this throws or rejects. */
   readonly run?: ((job: AgentJob) => unknown) | undefined;
   /** How its jobs run where it has no `run`: a command, a web server, an agent SDK. */
-  readonly runtime?: RuntimeConfiguration | undefined;
+  readonly runtime?: AgentRuntime | undefined;
   /** How long a job may take: milliseconds, or text such as "5m". @default for ever */
   readonly timeout?: number | string | undefined;
-  readonly [key: string]: unknown;
+  /** Whatever the host wants to keep with the agent. Rota does not read it. */
+  readonly data?: unknown;
 }
 
 export interface AgentInstances {
@@ -27,13 +31,23 @@ export interface AgentInstances {
   readonly max_concurrent?: number | undefined;
 }
 
+/** The schedules of an agent, and how many of its jobs run and may run. */
+export interface AgentScheduleInfo {
+  readonly agent: Agent;
+  readonly schedules: Readonly<Record<string, AgentSchedule>>;
+  readonly runningCount: number;
+  readonly maxConcurrent: number;
+}
+
 /** When a job of the agent is due, and what it is to do. */
 export type AgentSchedule = Schedule & {
   readonly prompt?: string | undefined;
-  /** Where its work comes from; `workSourceManager` reads it. */
-  readonly work_source?: unknown;
+  /** Where its work comes from: a job runs only when there is an item. */
+  readonly work_source?: ScheduleWorkSource | undefined;
   /** How long a job may take. @default the agent's */
   readonly timeout?: number | string | undefined;
+  /** `false` leaves the schedule out. @default true */
+  readonly enabled?: boolean | undefined;
 };
 
 /** What an agent's `run` function knows of its job. */

@@ -1,8 +1,9 @@
 /** What the parts of one scheduler share. */
-import type { Clock } from "../clock.js";
+import { type Clock, FakeClock } from "../clock.js";
 import { messageOf } from "../errors.js";
 import type { Logger } from "../logger.js";
 import type { Random } from "../random.js";
+import { FileStore } from "../state/file/file-store.js";
 import type { ScheduleKey, StateStore } from "../state/store.js";
 import { ScheduleTriggerError } from "./errors.js";
 import type { EventHub } from "./events.js";
@@ -15,6 +16,8 @@ export interface SchedulerContext {
   readonly random: Random;
   readonly log: Logger;
   readonly events: EventHub;
+  /** Whether a failed job is logged. @default true */
+  readonly logsFailures?: boolean | undefined;
   /** In milliseconds. */
   readonly checkInterval: number;
   readonly store: StateStore;
@@ -49,4 +52,13 @@ export function reportTrouble(
   log.error(message);
   const error = new ScheduleTriggerError(message, { agent, schedule, cause });
   events.emit("scheduler:error", { agent, schedule, error });
+}
+
+/** The waits of a FileStore are real, which a test that moves a FakeClock does not expect. */
+export function warnOfMixedTime({ clock, log, store }: SchedulerContext): void {
+  if (!(clock instanceof FakeClock && store instanceof FileStore) || store.hasOwnClock) return;
+  log.warn(
+    "This scheduler has a FakeClock and a FileStore: files take real time, for which advance() does not wait. " +
+      "Use a MemoryStore in tests.",
+  );
 }

@@ -9,13 +9,28 @@ export type SchedulerErrorCode =
   | "INVALID_ARGUMENT"
   | "INVALID_SCHEDULE"
   | "INVALID_STATE"
+  | "KEY_REUSED"
   | "NOT_RUNNING"
+  | "SCHEDULER_ERROR"
   | "SCHEDULE_TRIGGER_ERROR"
   | "SHUTDOWN_TIMEOUT"
   | "UNKNOWN_SCHEDULE"
   | "UNKNOWN_TIMEZONE";
 
-export class SchedulerError extends RotaError<SchedulerErrorCode> {}
+export interface SchedulerErrorOptions {
+  /** @default "SCHEDULER_ERROR" */
+  readonly code?: SchedulerErrorCode | undefined;
+  readonly cause?: unknown;
+}
+
+export class SchedulerError extends RotaError<SchedulerErrorCode> {
+  /** An Error in place of the options is the cause. */
+  constructor(message: string, options: SchedulerErrorOptions | Error = {}) {
+    const { code = "SCHEDULER_ERROR", cause }: SchedulerErrorOptions =
+      options instanceof Error ? { cause: options } : options;
+    super(message, { code, cause });
+  }
+}
 SchedulerError.prototype.name = "SchedulerError";
 
 /** The text is not `{positive integer}{s|m|h|d}`. */
@@ -72,26 +87,41 @@ export class ScheduleDefinitionError extends SchedulerError {
 }
 ScheduleDefinitionError.prototype.name = "ScheduleDefinitionError";
 
+export interface TriggerErrorContext {
+  readonly agent: string;
+  readonly schedule: string;
+  readonly cause?: unknown;
+}
+
 /** A failure that concerns one schedule only. */
 export class ScheduleTriggerError extends SchedulerError {
   readonly agent: string;
   readonly schedule: string;
+  readonly context: TriggerErrorContext;
 
-  constructor(message: string, context: { agent: string; schedule: string; cause?: unknown }) {
+  constructor(message: string, context: TriggerErrorContext) {
     super(message, { code: "SCHEDULE_TRIGGER_ERROR", cause: context.cause });
+    this.context = context;
     this.agent = context.agent;
     this.schedule = context.schedule;
   }
 }
 ScheduleTriggerError.prototype.name = "ScheduleTriggerError";
 
+export interface ShutdownErrorContext {
+  readonly timedOut: boolean;
+  readonly runningJobCount: number;
+}
+
 /** Jobs were still running when `stop` had waited long enough. They are being cancelled, and their results still count. */
 export class SchedulerShutdownError extends SchedulerError {
   readonly timedOut: boolean;
   readonly runningJobCount: number;
+  readonly context: ShutdownErrorContext;
 
-  constructor(message: string, context: { timedOut: boolean; runningJobCount: number }) {
+  constructor(message: string, context: ShutdownErrorContext) {
     super(message, { code: "SHUTDOWN_TIMEOUT" });
+    this.context = context;
     this.timedOut = context.timedOut;
     this.runningJobCount = context.runningJobCount;
   }

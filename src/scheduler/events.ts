@@ -17,14 +17,27 @@ export interface SchedulerEvents {
     readonly nextRunAt: Date | undefined;
     readonly source: PlanSource | undefined;
   };
-  /** A schedule that does not run, or a slot that has to wait or is dropped, and why. */
-  "schedule:skipped": ScheduleKey & { readonly reason: ScheduleSkipReason; readonly slot?: Date | undefined };
-  /** A slot that was dropped because no scheduler was there to run it in time. */
+  /** A schedule that does not run, a slot that has to wait, or slots that were not run (with `count`), and why. */
+  "schedule:skipped": ScheduleKey & {
+    readonly reason: ScheduleSkipReason;
+    /** The first of them. */
+    readonly slot?: Date | undefined;
+    readonly lastSlot?: Date | undefined;
+    /** How many slots were not run; absent while a slot only waits. */
+    readonly count?: number | undefined;
+  };
+  /** Slots that were not run because no scheduler was there in time. */
   "schedule:missed": ScheduleKey & {
+    /** The first of them. */
     readonly slot: Date;
+    readonly lastSlot: Date;
+    readonly count: number;
+    /** By how much the first was late, and how much was allowed. */
     readonly lateMs: number;
     readonly graceMs: number;
   };
+  /** A slot that was given up: the process that ran it ended each time. */
+  "schedule:abandoned": ScheduleKey & { readonly slot: Date; readonly attempts: number };
 }
 
 export type SchedulerEvent = keyof SchedulerEvents;

@@ -1,4 +1,18 @@
-/** The scheduler's public surface, name by name. */
+/**
+ * The scheduler's public surface, name by name. A type with two names is one type: the second name is for programs that
+ * know it by that.
+ */
+export type {
+  Logger as ScheduleRunnerLogger,
+  Logger as SchedulerLogger,
+  Logger as ScheduleStateLogger,
+} from "../logger.js";
+export {
+  getAgentScheduleStates,
+  getScheduleState,
+  type StateFunctionOptions as ScheduleStateOptions,
+  updateScheduleState,
+} from "../state/file/state-functions.js";
 export {
   isValidCronExpression,
   nextCronRun,
@@ -13,11 +27,15 @@ export {
   ScheduleDefinitionError,
   SchedulerError,
   type SchedulerErrorCode,
+  type SchedulerErrorOptions,
   SchedulerShutdownError,
   ScheduleTriggerError,
+  type ShutdownErrorContext,
   TimezoneError,
+  type TriggerErrorContext,
 } from "./errors.js";
 export { type Plan, type PlanInput, planNextRun } from "./planning/governor.js";
+export { type ExplainedPlan, explainNextRun, type PlanRule, type PlanStep } from "./planning/explain.js";
 export {
   calculateNextTrigger,
   isScheduleDue,
@@ -36,14 +54,23 @@ export {
   validateSchedule,
   type WebhookSchedule,
 } from "./timing/schedule.js";
-export type { PlanSource, ScheduleHint, ScheduleState, ScheduleStatePatch } from "../state/schedule-state.js";
+export type {
+  PlanSource,
+  ScheduleHint,
+  ScheduleState,
+  ScheduleState as PersistedScheduleState,
+  ScheduleStatePatch,
+  ScheduleStatePatch as ScheduleStateUpdates,
+} from "../state/schedule-state.js";
 export type {
   Agent,
   AgentInstances,
   AgentJob as Job,
   AgentSchedule,
+  AgentScheduleInfo,
   ExecutorResult,
   RunResult,
+  RunResult as ScheduleRunResult,
 } from "./agent.js";
 export type { SchedulerEvent, SchedulerEvents, SchedulerListener } from "./events.js";
 export type { TriggerInfo } from "./jobs/job.js";
@@ -53,17 +80,21 @@ export {
   type ScheduleQuestion,
   type ScheduleSkipReason,
 } from "./control/schedule-check.js";
+export type { Backfill, BackfillOptions, BackfillProgress } from "./control/backfill.js";
 export type { HintOptions } from "./control/state-changes.js";
-export type { JobExecution } from "./jobs/execute-job.js";
+export type { JobExecution, TriggerMetadata } from "./jobs/execute-job.js";
 export { buildSchedulePrompt } from "./jobs/execute-job.js";
 export { runSchedule, type RunScheduleOptions } from "./jobs/run-schedule.js";
 export type { ItemHolder, NextItem, WorkSources } from "./jobs/work-item-run.js";
 export type { ScheduleStatus } from "./control/schedule-status.js";
 export { Scheduler } from "./scheduler.js";
 export type {
+  SchedulerJobs,
   SchedulerOptions,
   SchedulerState,
   SchedulerStatus,
+  SchedulerTriggerCallback,
   StopOptions,
+  TriggerOptions,
   TriggerResult,
 } from "./options.js";

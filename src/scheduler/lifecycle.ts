@@ -8,13 +8,15 @@ import type { JobStarter } from "./jobs/job-starter.js";
 import type { Pass } from "./loop/pass.js";
 import type { PassLog } from "./loop/pass-log.js";
 import { SchedulerError, SchedulerShutdownError } from "./errors.js";
-import type { OutsideChange } from "../state/store.js";
 import type { Requests } from "./control/requests.js";
 import { Roster } from "./roster.js";
 import { reportError, type SchedulerContext } from "./context.js";
 import { type SchedulerStatus, type StopOptions, stopTimeoutMs } from "./options.js";
 
 const STOPPED = "The scheduler was stopped";
+
+/** Checks agents and makes a roster of them. Throws or rejects when they are refused. */
+type MakeRoster = () => Roster | Promise<Roster>;
 
 interface LifecycleParts {
   /** The host's clock, used by a store that has none. */
@@ -67,11 +69,11 @@ export class Lifecycle {
     });
   }
 
-  /** Resolves once the loop runs. The first pass comes after: its caller may pause a schedule before it runs. */
-  async start(roster: Roster, onRunning: () => void): Promise<void> {
+  /** Resolves once the loop runs, or when a stop has called it off. The first pass comes after: its caller may pause a schedule before it runs. */
+  async start(prepare: MakeRoster, onRunning: (roster: Roster) => void): Promise<void> {
     const stopCount = this.#stopCount;
     this.#status = "running";
-    const starting = this.#start(roster, onRunning);
+    const starting = this.#start(prepare, onRunning);
     this.#starting = starting;
     try {
       await starting;
@@ -89,15 +91,19 @@ export class Lifecycle {
     return this.#stopping;
   }
 
-  async #start(roster: Roster, onRunning: () => void): Promise<void> {
+  async #start(prepare: MakeRoster, onRunning: (roster: Roster) => void): Promise<void> {
     const stopCount = this.#stopCount;
     const isCalledOff = (): boolean => this.#stopCount !== stopCount;
+    let roster: Roster;
     try {
-      // Before anything is awaited: `setAgents` may replace it meanwhile.
+      const prepared = prepare();
+      roster = prepared instanceof Promise ? await prepared : prepared;
+      if (isCalledOff()) return;
+      // Before the store is opened: `setAgents` may replace it meanwhile.
       this.#pass.setRoster(roster);
       await this.#open();
       if (!isCalledOff()) await this.#pass.applyRoster();
-      if (isCalledOff()) throw stoppedMeanwhile();
+      if (isCalledOff()) return;
     } catch (error) {
       if (!isCalledOff()) {
         const closing = this.#closeWhenIdle();
@@ -108,7 +114,8 @@ export class Lifecycle {
     }
     this.#jobs.completer.isOpen = true;
     this.#pass.open();
-    onRunning();
+    onRunning(roster);
+    this.#requests.open();
   }
 
   /** Goes on with the store of a stop that has not ended, so that jobs that still run are known. */
@@ -124,14 +131,7 @@ export class Lifecycle {
     this.#unsubscribe = this.#context.store.onChange((changes) => {
       this.#pass.noteOutside(changes);
       this.#context.loop.wake();
-      void this.#answerRequests(changes);
     });
-  }
-
-  async #answerRequests(changes: readonly OutsideChange[]): Promise<void> {
-    await this.#requests.answer(changes);
-    // A job that was started has a claim to be renewed.
-    this.#context.loop.wake();
   }
 
   async #stop({ waitForJobs = true, timeout }: StopOptions): Promise<void> {
@@ -141,6 +141,7 @@ export class Lifecycle {
     if (wasRunning) this.#status = "stopping";
     this.#stopCount++;
     this.#pass.shut();
+    this.#requests.only = "cancel";
     this.#jobs.completer.isOpen = false;
     if (!waitForJobs) this.#jobs.cancelAll(STOPPED);
     const ended = this.#end(waitForJobs);
@@ -190,10 +191,7 @@ export class Lifecycle {
   async #linger(): Promise<void> {
     if (!this.#isOpen) return;
     this.#unsubscribe();
-    let answering: Promise<unknown> = Promise.resolve();
-    this.#unsubscribe = this.#context.store.onChange((changes) => {
-      answering = Promise.all([answering, this.#requests.answer(changes, "cancel")]);
-    });
+    this.#requests.open("cancel");
     let isReported = false;
     const renew = async (): Promise<number | undefined> => {
       if (this.#claims.isEmpty) return undefined;
@@ -201,16 +199,12 @@ export class Lifecycle {
         if (!isReported) this.#report("Could not renew claims", error);
         isReported = true;
       });
-      const { checkInterval, roster, store } = this.#context;
-      // Reading makes a store with one owner notice changes from outside, such as a request to cancel.
-      const [agent] = roster.agents.keys();
-      if (agent !== undefined && store.holdMs === undefined) await store.list(agent).catch(() => {});
+      const { checkInterval } = this.#context;
       // After a renewal that failed, the time to renew has passed.
       return Math.min(this.#claims.renewalMs || checkInterval, checkInterval);
     };
     await this.#context.loop.run({ run: renew });
-    this.#unsubscribe();
-    await answering;
+    await this.#requests.close();
     // A start goes on with this store.
     if (!this.#claims.isEmpty) return;
     this.#isOpen = false;
@@ -222,8 +216,4 @@ export class Lifecycle {
   #report(what: string, cause: unknown): void {
     reportError(this.#context, what, cause);
   }
-}
-
-function stoppedMeanwhile(): SchedulerError {
-  return new SchedulerError("The scheduler was stopped while it started", { code: "NOT_RUNNING" });
 }

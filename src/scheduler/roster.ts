@@ -23,23 +23,32 @@ export interface RosterProblem extends ScheduleKey {
   readonly error: Error;
 }
 
+/** Why a schedule of an agent is left out, if it is. */
+export type Refusal = (agent: Agent, schedule: string) => Error | undefined;
+
 export class Roster {
   readonly #defaults: FleetDefaults;
   readonly #agents = new Map<string, Agent>();
   readonly #entries = new ScheduleMap<RosterEntry>();
+  readonly #switchedOff = new ScheduleMap<true>();
   /** By agent, then by schedule. */
   readonly #refused = new Map<string, Map<string, Error>>();
 
-  /** Throws when `agents` is not a list of agents. An invalid schedule is left out and kept as a problem. */
-  constructor(agents: readonly Agent[], defaults: FleetDefaults = {}) {
+  /**
+   * Throws when `agents` is not a list of agents. A schedule that is invalid, or for which `refusal` returns an error, is
+   * left out and kept as a problem.
+   */
+  constructor(agents: readonly Agent[], defaults: FleetDefaults = {}, refusal: Refusal = () => undefined) {
     if (!Array.isArray(agents)) throw invalid(`Invalid agents ${quote(agents)}: expected an array of agents`);
     this.#defaults = defaults;
-    for (const agent of agents) {
-      checkAgent(agent);
+    for (const given of agents) {
+      checkAgentShape(given);
+      const agent = this.#withoutSwitchedOff(given);
       if (this.#agents.has(agent.name))
         throw invalid(`Two agents are named ${quote(agent.name)}: give each agent a different name`);
       this.#agents.set(agent.name, agent);
-      for (const [name, schedule] of Object.entries(agent.schedules ?? {})) this.#add(agent, name, schedule);
+      for (const [name, schedule] of Object.entries(agent.schedules ?? {}))
+        this.#add(agent, { name, schedule, refused: refusal(given, name) });
     }
   }
 
@@ -75,10 +84,29 @@ export class Roster {
     return { agents, schedules };
   }
 
-  #add(agent: Agent, name: string, schedule: unknown): void {
+  /** A schedule that the agent has with `enabled: false`. */
+  isSwitchedOff(key: ScheduleKey): boolean {
+    return this.#switchedOff.get(key) === true;
+  }
+
+  #withoutSwitchedOff(agent: Agent): Agent {
+    const all = Object.entries(agent.schedules ?? {});
+    const off = all.filter(
+      ([, schedule]: readonly [string, AgentSchedule | null]) => schedule?.enabled === false,
+    );
+    if (off.length === 0) return agent;
+    for (const [schedule] of off) this.#switchedOff.set({ agent: agent.name, schedule }, true);
+    return { ...agent, schedules: Object.fromEntries(all.filter((entry) => !off.includes(entry))) };
+  }
+
+  #add(
+    agent: Agent,
+    { name, schedule, refused: refusal }: { name: string; schedule: unknown; refused: Error | undefined },
+  ): void {
     try {
       checkText("schedule name", name);
       validateSchedule(schedule);
+      if (refusal !== undefined) throw refusal;
       const whole = withDefaults(schedule, this.#defaults);
       if (whole !== schedule) validateSchedule(whole);
       this.#entries.set({ agent: agent.name, schedule: name }, { agent, schedule: whole });
@@ -98,7 +126,8 @@ function withDefaults(schedule: AgentSchedule, { timezone, jitterPercent }: Flee
   return schedule;
 }
 
-function checkAgent(agent: unknown): asserts agent is Agent {
+/** Throws for an agent of which nothing can be used: its name, its schedules as a whole or its capacity is wrong. */
+export function checkAgentShape(agent: unknown): asserts agent is Agent {
   if (typeof agent !== "object" || agent === null)
     throw invalid(`Invalid agent ${quote(agent)}: expected an object with a name`);
   const { name, schedules, instances }: Record<string, unknown> = { ...agent };

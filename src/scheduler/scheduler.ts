@@ -20,21 +20,26 @@ import { Pass } from "./loop/pass.js";
 import { PassLog } from "./loop/pass-log.js";
 import { WakeableLoop } from "./loop/wakeable-loop.js";
 import { Planner } from "./planning/planner.js";
-import { Requests } from "./control/requests.js";
+import { hasOrder, Requests, requestToRun, triggerResult } from "./control/requests.js";
+import { acceptAgents, areChecksLoaded, loadChecks } from "./definition-checks.js";
 import { type FleetDefaults, Roster } from "./roster.js";
+import type { Backfill, BackfillOptions } from "./control/backfill.js";
 import type { HintOptions } from "./control/state-changes.js";
 import { ScheduleControls, unknownSchedule } from "./control/controls.js";
 import { listSchedules, type ScheduleStatus } from "./control/schedule-status.js";
 import {
   checkIntervalMs,
   checkOptions,
+  readOrder,
+  type SchedulerJobs,
   type SchedulerOptions,
   type SchedulerState,
   type SchedulerStatus,
   type StopOptions,
+  type TriggerOptions,
   type TriggerResult,
 } from "./options.js";
-import { reportError, reportTrouble, type SchedulerContext } from "./context.js";
+import { reportError, reportTrouble, type SchedulerContext, warnOfMixedTime } from "./context.js";
 
 const DEFAULT_STATE_DIR = ".rota";
 
@@ -50,9 +55,12 @@ export class Scheduler implements AsyncDisposable {
   readonly #pass: Pass;
   readonly #controls: ScheduleControls;
   readonly #passes: PassLog;
+  readonly #requests: Requests;
   readonly #lifecycle: Lifecycle;
   #startedAt: Date | undefined;
   #startCountBefore = 0;
+  /** What `start` was given, until it is checked. */
+  #given: readonly Agent[] = [];
 
   constructor(options: SchedulerOptions = {}) {
     this.#options = options;
@@ -67,6 +75,7 @@ export class Scheduler implements AsyncDisposable {
       random: options.random ?? systemRandom,
       log,
       events: new EventHub((event, error) => log.error(`A listener to ${event} failed: ${messageOf(error)}`)),
+      logsFailures: options.logFailures,
       checkInterval: checkIntervalMs(options.checkInterval),
       store,
       loop: new WakeableLoop(storeClock),
@@ -76,6 +85,7 @@ export class Scheduler implements AsyncDisposable {
     const claims = new HeldClaims(this.#context);
     this.#jobs = new JobStarter(this.#context, planner, {
       execute: jobExecution(options, this.#context),
+      hasWorkSources: options.onTrigger === undefined,
       claims,
     });
     this.#pass = new Pass(this.#context, planner, {
@@ -89,26 +99,39 @@ export class Scheduler implements AsyncDisposable {
       onPassed: onTick && (() => onTick(this.getState())),
       onTakenOver: (error) => void this.#giveUp(error),
     });
+    this.#requests = new Requests(this.#context, {
+      run: (request) => this.#pass.trigger(request, request),
+      isFull: () => this.#pass.isFull,
+      cancel: (jobId) => this.cancel(jobId),
+      stop: () => this.#stopOnRequest(),
+      hasJob: (jobId) => this.#jobs.has(jobId),
+    });
     this.#lifecycle = new Lifecycle(this.#context, {
       clock,
       claims,
       jobs: this.#jobs,
       pass: this.#pass,
-      requests: new Requests(this.#context, {
-        run: (key) => this.#pass.trigger(key),
-        isFull: () => this.#pass.isFull,
-        cancel: (jobId) => this.cancel(jobId),
-        hasJob: (jobId) => this.#jobs.has(jobId),
-      }),
+      requests: this.#requests,
       passes: this.#passes,
     });
   }
 
-  /** Resolves once the loop runs. Rejects when the scheduler runs already, or its state cannot be opened. */
+  /**
+   * Resolves once the loop runs, or when `stop` was called meanwhile. Rejects when the scheduler runs already, when its
+   * state cannot be opened, and with every problem of agents that can never run: nothing is started then.
+   */
   async start(agents: readonly Agent[]): Promise<void> {
     this.#lifecycle.requireStopped();
-    const roster = this.#roster(agents);
-    await this.#lifecycle.start(roster, () => this.#begin(roster));
+    warnOfMixedTime(this.#context);
+    this.#given = agents;
+    const checked = async (): Promise<Roster> => {
+      await loadChecks();
+      return this.#roster(this.#given);
+    };
+    await this.#lifecycle.start(
+      () => (areChecksLoaded() ? this.#roster(agents) : checked()),
+      (roster) => this.#begin(roster),
+    );
   }
 
   /**
@@ -124,9 +147,17 @@ export class Scheduler implements AsyncDisposable {
     return this.stop({ waitForJobs: false });
   }
 
-  /** Takes effect at the next pass. Running jobs go on, including the jobs of agents that were removed. */
+  /**
+   * Takes effect at the next pass. Running jobs go on, including the jobs of agents that were removed. Throws what `start`
+   * rejects with, and changes nothing then.
+   */
   setAgents(agents: readonly Agent[]): void {
     this.#requireRunning();
+    if (!areChecksLoaded()) {
+      // The first start of this process is loading them, and checks these agents in place of its own.
+      this.#given = agents;
+      return;
+    }
     this.#pass.setRoster(this.#roster(agents));
     this.#context.loop.wake();
   }
@@ -150,6 +181,11 @@ export class Scheduler implements AsyncDisposable {
     };
   }
 
+  /** What the store knows of jobs, also of jobs that still run. */
+  get jobs(): SchedulerJobs {
+    return this.#context.store.jobs;
+  }
+
   getRunningJobCount(agent: string): number {
     return this.#jobs.countOf(agent);
   }
@@ -164,12 +200,18 @@ export class Scheduler implements AsyncDisposable {
     return listSchedules(this.#context, this.#jobs, { onlyAgent: agent, isFull: this.#pass.isFull });
   }
 
-  /** Starts a job now, whatever the time, within capacity: of the agent's first schedule when none is named. */
-  async trigger(agent: string, schedule?: string): Promise<TriggerResult> {
+  /**
+   * Starts a job now, whatever the time, within capacity: of the agent's first schedule when none is named. A prompt and data
+   * of the trigger are kept before the job starts, and it runs again with them after a crash.
+   */
+  async trigger(agent: string, schedule?: string, options: TriggerOptions = {}): Promise<TriggerResult> {
     try {
       this.#requireRunning();
-      const running = await this.#pass.trigger(this.#find(agent, schedule));
-      if (running === "stopped") throw notRunning();
+      const key = this.#find(agent, schedule);
+      const order = readOrder(options);
+      if (hasOrder(order)) return triggerResult(await this.#requests.submit(requestToRun(key, order)));
+      const running = await this.#pass.trigger(key);
+      if (running === "stopped" || running === "answered") throw notRunning();
       if (running === "full") return { success: false, skipped: true, skipReason: "at_capacity" };
       if (typeof running === "string") return { success: false, skipped: true, skipReason: running };
       this.#context.loop.wake();
@@ -206,6 +248,22 @@ export class Scheduler implements AsyncDisposable {
     return this.#control(() => this.#controls.clearHints(agent, schedule));
   }
 
+  /**
+   * Runs the slots of a past period of a cron schedule: oldest first, one at a time, after what is due of its own. They are
+   * kept in the store until they have run. Slots with a completed job are left out.
+   */
+  async backfill(agent: string, schedule: string, options: BackfillOptions): Promise<Backfill> {
+    this.#requireRunning();
+    const found = await this.#controls.backfill(agent, schedule, options);
+    this.#context.loop.wake();
+    return found;
+  }
+
+  /** Leaves out the slots of a backfill that have not run. A job that runs goes on. */
+  cancelBackfill(agent: string, schedule?: string): Promise<void> {
+    return this.#control(() => this.#controls.cancelBackfill(agent, schedule));
+  }
+
   /** Fires the job's signal; `false` when no such job runs. */
   cancel(jobId: string): boolean {
     return this.#jobs.cancel(jobId, "The job was cancelled");
@@ -227,7 +285,7 @@ export class Scheduler implements AsyncDisposable {
     this.#startedAt = startedAt;
     this.#passes.reset();
     this.#startCountBefore = this.#jobs.startCount;
-    log.info(`Scheduler started with ${agents.size} agents.`);
+    log.info(`Scheduler started with ${agents.size} ${agents.size === 1 ? "agent" : "agents"}.`);
     events.emit("scheduler:started", { startedAt });
   }
 
@@ -241,14 +299,30 @@ export class Scheduler implements AsyncDisposable {
     }
   }
 
+  /** Stops as the host says, or as `stop` does without options. */
+  #stopOnRequest(): void {
+    const { onStopRequest = () => this.stop() } = this.#options;
+    const stop = async (): Promise<void> => void (await onStopRequest());
+    void stop().catch((error: unknown) => reportError(this.#context, "Could not stop", error));
+  }
+
+  /** Throws when agents are refused, or with `onInvalid: "skip"` reports what it leaves out. */
   #roster(agents: readonly Agent[]): Roster {
-    const roster = new Roster(agents, this.#defaults);
+    const accepted = acceptAgents(agents, this.#options);
+    for (const error of accepted.leftOut) reportError(this.#context, "Refused agent", error);
+    const roster = new Roster(accepted.agents, this.#defaults, accepted.refusal);
     for (const { error, ...key } of roster.problems())
       reportTrouble(this.#context, key, "Refused schedule", error);
     return roster;
   }
 
   #newStore(): StateStore {
+    // Of a configuration that was passed as a whole: its state must not be split between two places.
+    if ("database" in this.#options && this.#options.database !== undefined)
+      throw new SchedulerError(
+        "The configuration names a database: pass `store: new PostgresStore({ connectionString: config.database.url })` too",
+        { code: "INVALID_ARGUMENT" },
+      );
     const { stateDir = DEFAULT_STATE_DIR, logger = consoleLogger, unref = false } = this.#options;
     return new FileStore({ stateDir, logger: guarded(logger) }, unref ? { realClock: unrefClock } : {});
   }

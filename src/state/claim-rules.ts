@@ -2,10 +2,18 @@
  * May a schedule be claimed, and if not, why? What does a job, and the end of its claim, leave in its schedule's state?
  * Pure. The next run is planned from that state, by the governor.
  */
+import { UNIT_MS } from "../duration.js";
 import { mergedFields } from "../fields.js";
 import { isoText, isoTimeMs } from "../iso-time.js";
 import type { EndedJobRecord } from "./job-log/job-log.js";
-import type { LastJob, ScheduleHint, ScheduleState, ScheduleStatePatch } from "./schedule-state.js";
+import type {
+  LastJob,
+  PlanSource,
+  ScheduleHint,
+  ScheduleState,
+  ScheduleStatePatch,
+  SlotRetry,
+} from "./schedule-state.js";
 import type { ClaimRefusal, ScheduleKey } from "./store.js";
 
 export interface ClaimQuestion {
@@ -43,6 +51,14 @@ export function claimableMs(state: Partial<ScheduleState>): number | undefined {
 
 /** What removes the plan of a schedule: it is not due again until it is planned anew. */
 export const NO_PLAN = { next_run_at: null, next_run_source: null } as const;
+/** As NO_PLAN, of a schedule whose slot also runs no further time. */
+export const NO_SLOT = {
+  next_run_at: null,
+  next_run_source: null,
+  retry: null,
+  interrupted_count: null,
+  accounted_until: null,
+} as const;
 
 /** What ends a claim: the slot is used up, and the schedule idle again unless it was disabled meanwhile. */
 export function completion(state: Partial<ScheduleState>, patch: ScheduleStatePatch): ScheduleStatePatch {
@@ -53,6 +69,9 @@ export function completion(state: Partial<ScheduleState>, patch: ScheduleStatePa
     next_run_at: null,
     next_run_source: null,
   };
+  // A slot that waits for its next attempt waits on, where the job was not one of it.
+  if (state.retry != null)
+    Object.assign(end, isRetried(state) ? { retry: null } : { interrupted_count: state.interrupted_count });
   return mergedFields(end, patch);
 }
 
@@ -73,27 +92,91 @@ export function seenState(
   return mergedFields(mergedFields({}, state), givenBack(state));
 }
 
+/** Whether the slot that is running, or without a claim the one that runs next, is the one in `retry`. */
+export function isRetried(state: Partial<ScheduleState>): boolean {
+  return state.retry != null && (state.claim == null || state.claim.source === "retry");
+}
+
+/** The slot of a backfill that is planned, tried again or running; `undefined` where the plan is not a backfill's. */
+export function backfillSlot({
+  backfill,
+  retry,
+  next_run_at,
+  next_run_source,
+}: Partial<ScheduleState>): string | undefined {
+  const [slot] = backfill?.slots ?? [];
+  if (retry != null) return retry.slot === slot ? slot : undefined;
+  return next_run_source === "manual" && backfill?.at != null && backfill.at === next_run_at
+    ? slot
+    : undefined;
+}
+
+/** The backfill after a job of a schedule has ended: without its slot, if it was one of the backfill. */
+export function backfillAfter(state: Partial<ScheduleState>, isFailure: boolean): ScheduleStatePatch {
+  const { backfill, claim } = state;
+  const slot = backfillSlot(state);
+  if (backfill == null || slot === undefined || claim?.slot !== slot) return {};
+  const { slots, total, failed } = backfill;
+  if (slots.length <= 1) return { backfill: null };
+  return { backfill: { slots: slots.slice(1), total, failed: (failed ?? 0) + (isFailure ? 1 : 0) } };
+}
+
+/** After this many interruptions a slot is given up. */
+export const MOST_INTERRUPTIONS = 5;
+/** How long a slot waits after each of its interruptions: the job itself may be what kills the process. */
+const WAITS_MS: readonly number[] = [0, 0, UNIT_MS.m, 2 * UNIT_MS.m, 4 * UNIT_MS.m];
+export const LONGEST_INTERRUPTION_WAIT_MS: number = Math.max(...WAITS_MS);
+
 /**
- * What a claim whose process died leaves behind. The first time its schedule is due at once. After that the job
- * may be what kills the process, so it counts as failed: the failure count slows it down, and the time is planned anew.
+ * What a claim whose process died leaves behind: its slot, which is due again, and later after each time. A slot that
+ * was interrupted too often is due at once: the scheduler that claims it gives it up, and says so.
  */
 export function interruption(state: Partial<ScheduleState>, now: Date): ScheduleStatePatch {
-  const times = (state.interrupted_count ?? 0) + 1;
-  const startedAt = state.claim?.claimed_at ?? state.claim?.slot;
+  const { claim, retry } = state;
+  const startedAt = claim?.claimed_at ?? claim?.slot;
   const common: ScheduleStatePatch = {
     ...givenBack(state),
     ...(startedAt == null ? {} : { last_run_at: startedAt, last_started_at: startedAt }),
-    interrupted_count: times,
     last_error: "interrupted: the process that ran the job ended",
   };
-  if (times === 1) return { ...common, next_run_at: now.toISOString(), next_run_source: "catch-up" };
+  // A job on request, while an earlier slot waits for its next attempt: only one of the two can be kept.
+  if (retry != null && !isRetried(state))
+    return {
+      ...common,
+      failure_count: (state.failure_count ?? 0) + 1,
+      abandoned_count: (state.abandoned_count ?? 0) + 1,
+    };
+  const times = Math.min((state.interrupted_count ?? 0) + 1, MOST_INTERRUPTIONS);
+  const attempt = (retry?.attempt ?? 1) + 1;
+  const waitMs = WAITS_MS[times] ?? 0;
   return {
     ...common,
-    failure_count: (state.failure_count ?? 0) + 1,
-    last_completed_at: now.toISOString(),
-    next_run_at: null,
-    next_run_source: null,
+    interrupted_count: times,
+    retry: retry == null ? { ...interruptedSlot(state, now), attempt } : { ...retry, attempt },
+    next_run_at: isoText(new Date(now.getTime() + waitMs)),
+    next_run_source: "retry",
   };
+}
+
+/** The first attempt at a slot. A state that says `running` without a claim knows only when its run began. */
+function interruptedSlot(
+  { claim, next_run_at, last_run_at }: Partial<ScheduleState>,
+  now: Date,
+): Omit<SlotRetry, "attempt"> {
+  if (claim != null) {
+    const slot = { slot: claim.slot, trigger: triggerBy(claim.source), source: claim.source };
+    return claim.source === "manual" ? { ...slot, job_id: claim.job_id } : slot;
+  }
+  const startedAt = last_run_at ?? isoText(now);
+  const isDue = (isoTimeMs(next_run_at) ?? Infinity) <= (isoTimeMs(startedAt) ?? now.getTime());
+  return { slot: isDue && next_run_at != null ? next_run_at : startedAt };
+}
+
+/** What starts a job for which reason; `null` where a reason does not tell. */
+function triggerBy(source: PlanSource | null | undefined): SlotRetry["trigger"] {
+  if (source === "manual" || source === "once") return source;
+  if (source === "baseline-cron") return "cron";
+  return source === "baseline-interval" || source === "first-run" ? "interval" : null;
 }
 
 /**
@@ -118,7 +201,27 @@ export function recordedEnd(
   });
   const isFailure = status !== "cancelled";
   const failure_count = isFailure ? outcome.failure_count : (state.failure_count ?? null);
-  return completion(state, { ...outcome, failure_count, last_job });
+  return completion(state, {
+    ...outcome,
+    failure_count,
+    last_job,
+    ...unplannedSince(state),
+    ...(state.backfill == null ? {} : backfillAfter(state, status !== "completed")),
+  });
+}
+
+/**
+ * What is known of the slots of a schedule whose job has ended, and whose next run is still to be planned: the plan beside
+ * which a job was triggered, or else up to when slots are accounted for.
+ */
+function unplannedSince(state: Partial<ScheduleState>): ScheduleStatePatch {
+  const { claim, retry, next_run_at, next_run_source } = state;
+  // A backfill counts from where it was planned.
+  if (claim == null || backfillSlot(state) !== undefined) return {};
+  if (claim.source !== "manual")
+    return { accounted_until: retry != null && isRetried(state) ? retry.slot : claim.slot };
+  if (next_run_source === "manual") return { accounted_until: claim.claimed_at ?? claim.slot };
+  return retry == null ? { next_run_at, next_run_source } : {};
 }
 
 export interface JobOutcome {

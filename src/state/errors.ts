@@ -6,7 +6,8 @@ export type StateErrorCode =
   | "STATE_CLOSED"
   | "STATE_DATABASE"
   | "STATE_FILE"
-  | "STATE_LOCKED";
+  | "STATE_LOCKED"
+  | "UNSUPPORTED_SYSTEM";
 
 export class StateError extends RotaError<StateErrorCode> {}
 StateError.prototype.name = "StateError";

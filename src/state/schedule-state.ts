@@ -12,6 +12,7 @@ export const PLAN_SOURCES = [
   "once",
   "catch-up",
   "manual",
+  "retry",
 ] as const;
 
 /** Why a schedule runs when it does. */
@@ -30,6 +31,7 @@ export const JOB_TRIGGERS = [
   "chat",
   "manual",
   "workflow",
+  "retry",
 ] as const;
 
 /** What started a job. */
@@ -61,6 +63,31 @@ export interface StoredClaim {
   readonly claimed_at?: string | null | undefined;
 }
 
+/** A slot that runs again, after a failure or because its process died; `next_run_at` says when. */
+export interface SlotRetry {
+  /** ISO time at which the slot was due, the same in every attempt. */
+  readonly slot: string;
+  /** The number of the next attempt. */
+  readonly attempt: number;
+  /** What started the first attempt, as far as it is known. */
+  readonly trigger?: JobTrigger | null | undefined;
+  /** Why the slot was due when it was. */
+  readonly source?: PlanSource | null | undefined;
+  /** The first job of a slot that was requested: its request has the prompt and data for every attempt. */
+  readonly job_id?: string | null | undefined;
+}
+
+/** The slots of a past period that are still to run, one at a time, whenever nothing of the schedule's own is due. */
+export interface StoredBackfill {
+  /** ISO times of the slots that have not run yet, oldest first. */
+  readonly slots: readonly string[];
+  readonly total: number;
+  /** How many of the slots that ran did not complete. */
+  readonly failed?: number | null | undefined;
+  /** The `next_run_at` that is planned for the first of `slots`. */
+  readonly at?: string | null | undefined;
+}
+
 /** Temporary advice that changes a plan: a different interval, one extra time, or both. */
 export interface ScheduleHint {
   /** Interval text that stands in for the schedule's own. */
@@ -70,30 +97,6 @@ export interface ScheduleHint {
   /** ISO time from which the hint no longer counts. */
   readonly expires_at: string;
   readonly reason?: string | null | undefined;
-}
-
-export const REQUESTED_ACTIONS = ["run", "cancel"] as const;
-
-/** A request from outside to the scheduler that runs: start a job now, or cancel one. */
-export interface ScheduleRequest {
-  /** Unique: a request is acted on once, however often it is written. */
-  readonly id: string;
-  readonly action: (typeof REQUESTED_ACTIONS)[number];
-  /** The job to cancel. */
-  readonly job_id?: string | null | undefined;
-  /** ISO time from which it no longer counts. */
-  readonly expires_at: string;
-  /** Why a scheduler that saw the request refused it; the answer, unless a scheduler on a second node accepts it. */
-  readonly refusal?: string | null | undefined;
-}
-
-/** The result of a request. */
-export interface RequestAnswer {
-  readonly id: string;
-  /** The job that was started or told to end. */
-  readonly job_id?: string | null | undefined;
-  /** Why nothing was done. */
-  readonly refusal?: string | null | undefined;
 }
 
 /** All times are ISO texts; a key that is `null` counts as absent. */
@@ -108,19 +111,27 @@ export interface ScheduleState {
   readonly last_error?: string | null | undefined;
   /** Failures since the last success. */
   readonly failure_count?: number | null | undefined;
+  /** How many slots were not run, for whatever reason. */
   readonly missed_count?: number | null | undefined;
-  /** The latest slot that was dropped because no scheduler ran when it was due. */
+  /** The latest slot that was not run. */
   readonly last_missed_at?: string | null | undefined;
+  /** Set while the plan is not a slot (a pause) or is still to be made: cron times after it are not counted yet. */
+  readonly accounted_until?: string | null | undefined;
+  /** How many slots found no work in the work source, and when the latest did. */
+  readonly no_work_count?: number | null | undefined;
+  readonly last_no_work_at?: string | null | undefined;
   readonly paused_until?: string | null | undefined;
   readonly hint?: ScheduleHint | null | undefined;
-  readonly request?: ScheduleRequest | null | undefined;
-  /** To the latest request. */
-  readonly request_answer?: RequestAnswer | null | undefined;
+  readonly backfill?: StoredBackfill | null | undefined;
   /** Set by the store. */
   readonly last_job?: LastJob | null | undefined;
   /** The claim under which its job runs; set by the store. */
   readonly claim?: StoredClaim | null | undefined;
-  /** How often in a row its job was cut off by the end of the process; set by the store. */
+  /** The slot that runs next, where that is not its first attempt. */
+  readonly retry?: SlotRetry | null | undefined;
+  /** How many slots were given up because their processes died again and again. */
+  readonly abandoned_count?: number | null | undefined;
+  /** How often a job of the slot under way was cut off by the end of its process; set by the store. */
   readonly interrupted_count?: number | null | undefined;
 }
 
@@ -132,15 +143,19 @@ export const SCHEDULE_KEYS: readonly (keyof ScheduleState)[] = [
   "last_completed_at",
   "next_run_at",
   "next_run_source",
+  "retry",
   "last_error",
   "failure_count",
   "interrupted_count",
+  "abandoned_count",
   "missed_count",
   "last_missed_at",
+  "accounted_until",
+  "no_work_count",
+  "last_no_work_at",
   "paused_until",
   "hint",
-  "request",
-  "request_answer",
+  "backfill",
   "last_job",
   "claim",
 ];

@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../clock.js";
 import type { EndedJobRecord, JobLog, JobRecord } from "./job-log/job-log.js";
+import type { Mailbox, ScheduleRequest } from "./mailbox.js";
 import type { PlanSource, ScheduleState, ScheduleStatePatch } from "./schedule-state.js";
 
 export interface ScheduleKey {
@@ -71,10 +72,12 @@ export interface Claim extends ScheduleKey {
   readonly token: string;
   /** The id of the job that runs under the claim. */
   readonly jobId: string;
-  /** When the slot was due. */
+  /** When the slot was due, the same in every attempt. */
   readonly slot: Date;
-  /** Why it was due then. */
+  /** Why it is run now: `retry` where this is not its first attempt. */
   readonly source: PlanSource | undefined;
+  /** How often the slot was claimed to run, with this time. */
+  readonly attempt: number;
   /** When the slot was first seen due: what came after was waiting for capacity, not lateness. */
   readonly seenAt: Date;
   readonly claimedAt: Date;
@@ -160,6 +163,8 @@ export interface StateStore extends AsyncDisposable {
    * node could claim its slot. Absent: no other node claims from these states.
    */
   readonly holdMs?: number | undefined;
+  /** The name of this node, where several share the states. */
+  readonly nodeName?: string | undefined;
   /**
    * The clock that decides what is due, from `open` on, where that is not a clock of this machine; the caller plans by
    * it too. Absent: the clock given to `open` or to the store's constructor.
@@ -195,6 +200,11 @@ export interface StateStore extends AsyncDisposable {
   claimDue(limit: number): Promise<DueSlots>;
   /** Claims one schedule now, due or not, paused or not, or returns why it cannot. The source is `manual`. */
   claim(key: ScheduleKey): Promise<Claim | ClaimRefusal>;
+  /**
+   * As `claim`, for a request: at most once. A store with several nodes answers the request by the same write. `answered`:
+   * it has an answer, or expired, or an order with its key has started a job.
+   */
+  claimFor(request: ScheduleRequest): Promise<Claim | ClaimRefusal | "answered">;
   /** Extends a claim by a whole lease; `false` when it is no longer held. */
   renew(claim: ClaimToken): Promise<boolean>;
   /**
@@ -211,6 +221,8 @@ export interface StateStore extends AsyncDisposable {
   /** Calls back when something outside this store object has changed the state of schedules. Returns how to stop it. */
   onChange(listener: (changes: readonly OutsideChange[]) => void): () => void;
   readonly jobs: JobLog;
+  /** Requests to the schedulers on this store. */
+  readonly mailbox: Mailbox;
 }
 
 /** Ends a claim under which no job ran: its slot is used up. `false` when the claim was no longer held. */

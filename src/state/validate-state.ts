@@ -7,7 +7,6 @@ import {
   JOB_END_STATUSES,
   JOB_TRIGGERS,
   PLAN_SOURCES,
-  REQUESTED_ACTIONS,
   SCHEDULE_STATUSES,
   type ScheduleState,
   type ScheduleStatePatch,
@@ -39,6 +38,11 @@ const map = (rules: ReadonlyMap<string, Rule>, required: readonly string[]): Rul
     isFields(value) && problemIn(value, rules) === undefined && required.every((key) => value[key] != null),
 });
 
+const times: Rule = {
+  expected: "a list of ISO times",
+  holds: (value) => Array.isArray(value) && value.length > 0 && value.every((item) => time.holds(item)),
+};
+
 const RULES: ReadonlyMap<string, Rule> = new Map(
   Object.entries({
     status: oneOf(SCHEDULE_STATUSES),
@@ -51,24 +55,18 @@ const RULES: ReadonlyMap<string, Rule> = new Map(
     failure_count: count,
     missed_count: count,
     last_missed_at: time,
+    accounted_until: time,
+    no_work_count: count,
+    last_no_work_at: time,
     paused_until: time,
     hint: map(
       new Map(Object.entries({ interval: text, next_run_at: time, expires_at: time, reason: text })),
       ["expires_at"],
     ),
-    request: map(
-      new Map(
-        Object.entries({
-          id: text,
-          action: oneOf(REQUESTED_ACTIONS),
-          job_id: text,
-          expires_at: time,
-          refusal: text,
-        }),
-      ),
-      ["id", "action", "expires_at"],
-    ),
-    request_answer: map(new Map(Object.entries({ id: text, job_id: text, refusal: text })), ["id"]),
+    backfill: map(new Map(Object.entries({ slots: times, total: count, failed: count, at: time })), [
+      "slots",
+      "total",
+    ]),
     claim: map(
       new Map(
         Object.entries({
@@ -82,6 +80,19 @@ const RULES: ReadonlyMap<string, Rule> = new Map(
       ["token", "job_id", "slot"],
     ),
     interrupted_count: count,
+    abandoned_count: count,
+    retry: map(
+      new Map(
+        Object.entries({
+          slot: time,
+          attempt: count,
+          trigger: oneOf(JOB_TRIGGERS),
+          source: oneOf(PLAN_SOURCES),
+          job_id: text,
+        }),
+      ),
+      ["slot", "attempt"],
+    ),
     last_job: map(
       new Map(
         Object.entries({

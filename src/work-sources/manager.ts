@@ -76,6 +76,11 @@ export class WorkSourceManager {
     this.#logger = guarded(logger);
   }
 
+  /** The types of work sources that it knows. */
+  get types(): readonly string[] {
+    return this.#registry.types;
+  }
+
   /** The most urgent item, claimed for the agent. No two calls get the same item. */
   async getNextWorkItem(agent: WorkingAgent, options: NextWorkOptions): Promise<NextWork> {
     const { workSource, autoClaim = true, signal } = options;

@@ -12,6 +12,7 @@ import { claimExpiryMs, invalidSource, requireKnownKeys } from "./source-config.
 import { compareWork } from "./work-order.js";
 import type {
   FetchOptions,
+  NewWork,
   WorkClaim,
   WorkItem,
   WorkOutcome,
@@ -20,22 +21,6 @@ import type {
 } from "./work-source.js";
 
 export type WorkStanding = "available" | "done" | "failed" | "working";
-
-/** A new item. Unknown keys become its metadata. */
-export interface NewWork {
-  readonly title: string;
-  readonly description?: string | undefined;
-  /** @default "medium" */
-  readonly priority?: WorkItem["priority"] | undefined;
-  readonly labels?: readonly string[] | undefined;
-  readonly url?: string | undefined;
-  /**
-   * An ISO time.
-   * @default now
-   */
-  readonly created_at?: string | undefined;
-  readonly [key: string]: unknown;
-}
 
 export interface MemoryWorkOptions {
   readonly items?: readonly NewWork[] | undefined;

@@ -28,6 +28,10 @@ const BUILT_IN: readonly (readonly [string, WorkSourceFactory])[] = [
 export class WorkSourceRegistry {
   readonly #factories = new Map<string, WorkSourceFactory>(BUILT_IN);
 
+  get types(): readonly string[] {
+    return [...this.#factories.keys()];
+  }
+
   /** Adds a type, and returns a function that removes it. */
   register(type: string, factory: WorkSourceFactory): () => void {
     if (this.#factories.has(type))
@@ -48,7 +52,7 @@ export class WorkSourceRegistry {
     const factory = this.#factories.get(type);
     if (factory === undefined)
       throw new WorkSourceError(
-        `Unknown work source type ${quote(type)}, expected ${[...this.#factories.keys()].join(", ")}. ` +
+        `Unknown work source type ${quote(type)}, expected ${this.types.join(", ")}. ` +
           "Register more types with registerWorkSource.",
         { code: "UNKNOWN_WORK_SOURCE" },
       );

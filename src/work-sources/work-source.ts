@@ -79,8 +79,76 @@ export interface WorkSourceAdapter {
   getWork(id: string): Promise<WorkItem | undefined>;
 }
 
-/** The `work_source` of a schedule: a type, and the keys of that type. */
+/** The `work_source` of a schedule as a factory gets it: a type, and the keys of that type. */
 export interface WorkSourceConfig {
   readonly type: string;
+  readonly [key: string]: unknown;
+}
+
+/**
+ * The work sources that a host registers, by type. A host declares theirs, so that its schedules may have them:
+ * `declare module "rota" { interface RegisteredWorkSources { tickets: { readonly queue: string } } }`.
+ */
+// oxlint-disable-next-line typescript/no-empty-interface, typescript/no-empty-object-type -- hosts add its members
+export interface RegisteredWorkSources {}
+
+/** The `work_source` of a schedule as a program writes it. */
+export type ScheduleWorkSource =
+  | DirectorySourceConfig
+  | GitHubSourceConfig
+  | MemorySourceConfig
+  | {
+      [Type in keyof RegisteredWorkSources]: { readonly type: Type } & RegisteredWorkSources[Type];
+    }[keyof RegisteredWorkSources];
+
+/** Files in a directory, which any number of processes may share. */
+export interface DirectorySourceConfig {
+  readonly type: "directory";
+  /** The directory with ready/, working/, done/ and failed/, which are created. */
+  readonly path: string;
+  /** How long a claim lasts without a renewal. @default "1h" */
+  readonly claim_expiry?: string | undefined;
+}
+
+/** Issues of a GitHub repository. */
+export interface GitHubSourceConfig {
+  readonly type: "github";
+  /** "owner/name". */
+  readonly repo: string;
+  readonly labels?: Partial<Record<"ready" | "working" | "done" | "failed", string>> | undefined;
+  /** @default ["blocked", "wip"] */
+  readonly exclude_labels?: readonly string[] | undefined;
+  /** How long a claim lasts without a renewal. @default "1h" */
+  readonly claim_expiry?: string | undefined;
+  /** Logins whose claims count. @default all */
+  readonly claimers?: readonly string[] | undefined;
+  /** The environment variable with the token. @default "GITHUB_TOKEN" */
+  readonly token_env?: string | undefined;
+  /** @default "https://api.github.com" */
+  readonly base_url?: string | undefined;
+  readonly priority_labels?: Partial<Record<WorkPriority, readonly string[]>> | undefined;
+}
+
+/** Items that the configuration lists. */
+export interface MemorySourceConfig {
+  readonly type: "memory";
+  readonly items?: readonly NewWork[] | undefined;
+  /** How long a claim lasts without a renewal. @default "1h" */
+  readonly claim_expiry?: string | undefined;
+}
+
+/** A new item of a memory source. Unknown keys become its metadata. */
+export interface NewWork {
+  readonly title: string;
+  readonly description?: string | undefined;
+  /** @default "medium" */
+  readonly priority?: WorkPriority | undefined;
+  readonly labels?: readonly string[] | undefined;
+  readonly url?: string | undefined;
+  /**
+   * An ISO time.
+   * @default now
+   */
+  readonly created_at?: string | undefined;
   readonly [key: string]: unknown;
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { startScheduler } from "../running-scheduler.js";
 import { Scene } from "../scene.js";
 import { rota } from "../terminal.js";
@@ -12,7 +12,7 @@ describe("rota cancel", () => {
     const jobId = await start();
     expect(await call("cancel", jobId)).toBe(0);
     expect(scene.err).toBe(`Cancelling ${jobId}.\n`);
-    expect(ended).toMatchObject([{ id: jobId, status: "cancelled" }]);
+    await vi.waitFor(() => expect(ended).toMatchObject([{ id: jobId, status: "cancelled" }]));
   });
 
   it("waits for the job's end with --wait", async () => {

@@ -89,11 +89,30 @@ describe("rota doctor", () => {
     expect(about(scene, "damaged files")).toEqual([expect.stringContaining("a damaged state file was kept")]);
   });
 
-  it("warns of an owner whose process is gone", async () => {
+  it("checks that the programs of commands exist and may be executed", async () => {
+    const scene = await healthy();
+    const agent = (name: string, command: string): string =>
+      `  - { name: ${name}, runtime: command, command: [${command}], schedules: { x: { type: webhook } } }\n`;
+    scene.write(`version: 1\nagents:\n${agent("a", process.execPath)}${agent("b", "node")}`);
+    expect(await runDoctor(scene)).toBe(0);
+    expect(about(scene, "programs")).toEqual(["✓ 2 commands found"]);
+    const script = scene.write("#!/bin/sh\n", "run.sh");
+    scene.write(
+      `version: 1\nagents:\n${agent("a", "no-such-program")}${agent("b", "./none.sh")}${agent("c", script)}`,
+    );
+    expect(await runDoctor(scene)).toBe(1);
+    expect(about(scene, "programs")).toEqual([
+      '✗ agent a: the program "no-such-program" was not found: it is in no directory of PATH',
+      `✗ agent b: the program "./none.sh" was not found: there is no "${join(scene.cwd, "none.sh")}"`,
+      `✗ agent c: "${script}" may not be executed: \`chmod +x ${script}\` allows it`,
+    ]);
+  });
+
+  it("fails when a scheduler is gone that was not stopped", async () => {
     const scene = await healthy();
     forge(join(scene.stateDir, "owner.lock"), { started: "1" });
-    await runDoctor(scene);
-    expect(about(scene, "scheduler")).toEqual([expect.stringMatching(/^! process \d+ on unknown is gone/)]);
+    expect(await runDoctor(scene)).toBe(1);
+    expect(about(scene, "scheduler")).toEqual([expect.stringMatching(/^✗ process \d+ on unknown is gone/)]);
   });
 
   it("warns of a write lock that is held for long", async () => {

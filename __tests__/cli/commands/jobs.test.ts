@@ -32,16 +32,35 @@ describe("rota jobs", () => {
     const [failed = "", done = "", running = ""] = await withJobs(scene);
     expect(await scene.run("jobs")).toBe(0);
     const rows = scene.lines.map((line) => line.split(/ {2,}/));
-    expect(rows[0]).toEqual(["ID", "STARTED", "TOOK", "STATUS", "TRIGGER", "AGENT/SCHEDULE", "SUMMARY"]);
+    const titles = ["ID", "STARTED", "TOOK", "STATUS", "TRIGGER", "AGENT/SCHEDULE", "WHY", "SUMMARY"];
+    expect(rows[0]).toEqual(titles);
     const when = expect.any(String) as string;
     expect(rows.slice(1)).toEqual([
-      [running, when, "5m…", "running", "interval", "reports/hourly"],
-      [done, when, "1m 30s", "completed", "manual", "inbox", "all well"],
-      [failed, when, "250ms", "failed", "interval", "reports/hourly", "no such file"],
+      [running, when, "5m…", "running", "interval", "reports/hourly", "interval"],
+      [done, when, "1m 30s", "completed", "manual", "inbox", "manual", "all well"],
+      [failed, when, "250ms", "failed", "interval", "reports/hourly", "interval", "no such file"],
     ]);
   });
 
   it.each([
+    ["baseline-cron", { slot: "2026-03-01T11:55:00Z" }, "its cron time"],
+    ["baseline-interval", { attempt: 3 }, "its interval, attempt 3"],
+    ["catch-up", { slot: "2026-03-01T11:00:00Z" }, "catch-up for a missed run, 55m late"],
+    ["ai-oneshot", {}, "hint, one extra run"],
+    ["manual", {}, "triggered manually"],
+  ] as const)("says why a job ran: %s", async (source, more, why) => {
+    const scene = new Scene();
+    await scene.job({ started_at: "2026-03-01T11:55:00Z", source, ...more }, DONE);
+    await scene.run("jobs");
+    expect(scene.lines[1]?.split(/ {2,}/)[6]).toBe(why);
+  });
+
+  it.each([
+    ["of an agent by its name", ["inbox"], [1]],
+    ["of an agent/schedule", ["reports/hourly"], [2, 0]],
+    ["of several statuses", ["--status", "failed,completed"], [1, 0]],
+    ["of several statuses, up to a number", ["--status", "failed,completed", "-n", "1"], [1]],
+    ["since a local time", ["--since", "2026-02-28 20:00"], [2, 1]],
     ["of an agent", ["--agent", "inbox"], [1]],
     ["of a schedule", ["--schedule", "hourly"], [2, 0]],
     ["of a status", ["--status", "failed"], [0]],
@@ -72,6 +91,26 @@ describe("rota jobs", () => {
     expect(scene.lines.every(({ length }) => length <= 80)).toBe(true);
   });
 
+  it("cuts no id and no name on a terminal of 80 columns", async () => {
+    const scene = new Scene({ columns: 80, env: { NO_COLOR: "1" } });
+    const names = [{ agent: "quarterly-reporting", schedule: "every-business-day" }, {}];
+    for (const name of names) await scene.job({ ...name, started_at: "2026-03-01T11:55:00Z" }, DONE);
+    const ids = await idsOf(scene);
+    await scene.run("jobs");
+    for (const id of ids) expect(scene.out).toContain(`${id} `);
+    expect(scene.out).toContain("quarterly-reporting/every-business-day");
+    expect(scene.lines.every(({ length }) => length <= 80)).toBe(true);
+  });
+
+  it("lists no job of a schedule that never ran, and exits with 3 for an unknown schedule", async () => {
+    const scene = new Scene();
+    await withJobs(scene);
+    expect(await scene.run("jobs", "reports/nightly")).toBe(0);
+    expect(scene.err).toBe("No matching jobs.\n");
+    expect(await scene.run("jobs", "reports/nightl")).toBe(3);
+    expect(scene.err).toContain('Did you mean "reports/nightly"?');
+  });
+
   it("prints a message when no job matches", async () => {
     const scene = new Scene();
     expect(await scene.run("jobs")).toBe(0);
@@ -96,8 +135,9 @@ describe("rota jobs", () => {
 
   it.each([
     ["an agent without a name", ["--agent", ""], "--agent needs a value"],
-    ["an unknown status", ["--status", "done"], "expected one of running, completed"],
-    ["an invalid time", ["--since", "yesterday"], 'or "2h" for two hours ago'],
+    ["a name beside --agent", ["reports", "--agent", "reports"], "not both"],
+    ["an unknown status", ["--status", "failed,done"], "expected one of running, completed"],
+    ["an invalid time", ["--since", "recently"], 'or "2h" for two hours ago'],
     ["a time outside the range of dates", ["--since", "999999999999d"], "it is outside the range of dates"],
   ])("exits with 2 for %s", async (_, args, message) => {
     const scene = new Scene();

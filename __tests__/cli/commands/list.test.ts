@@ -149,6 +149,7 @@ describe("rota list", () => {
         last_error: null,
         failure_count: 2,
         missed_count: 0,
+        abandoned_count: 0,
         paused_until: null,
         hint: null,
         job: null,
@@ -161,6 +162,19 @@ describe("rota list", () => {
     const scene = new Scene();
     await scene.run("list", "--names");
     expect(scene.lines).toEqual(["reports/nightly", "reports/hourly", "reports/old", "inbox/hook"]);
+  });
+
+  it("cuts no name and no id of a running job on a terminal of 80 columns", async () => {
+    const scene = new Scene({ columns: 80, env: { NO_COLOR: "1" } });
+    const name = "quarterly-reporting/every-business-day";
+    const claim = { token: "t", job_id: "job-2026-03-01-abcdefgh", slot: NOW, claimed_at: NOW };
+    await scene.state(name, { next_run_at: "2026-03-01T13:00:00Z", next_run_source: "first-run" });
+    await using _ = await scene.owned();
+    await scene.state("reports/hourly", { status: "running", claim });
+    await scene.run("list", "--all");
+    expect(scene.out).toContain(name);
+    expect(scene.out).toContain("abcdefgh\n");
+    expect(Math.max(...scene.lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
   });
 
   it("fits a terminal of 80 columns", async () => {

@@ -254,3 +254,112 @@ describe("rota logs -f", () => {
     }
   });
 });
+
+describe("rota logs of the fleet", () => {
+  it("prints the last lines of all jobs, oldest job first, with the schedule before each line", async () => {
+    const scene = new Scene();
+    await scene.job({ id: ID, started_at: "2026-03-01T10:00:00Z" }, DONE, "one\ntwo\n");
+    await scene.job(
+      { agent: "inbox", schedule: "hook", started_at: "2026-03-01T11:00:00Z" },
+      DONE,
+      "three\nfour",
+    );
+    expect(await scene.run("logs")).toBe(0);
+    expect(scene.out).toBe(
+      "reports/hourly | one\nreports/hourly | two\ninbox/hook | three\ninbox/hook | four\n",
+    );
+    await scene.run("logs", "-n", "3");
+    expect(scene.out).toBe("reports/hourly | two\ninbox/hook | three\ninbox/hook | four\n");
+    await scene.run("logs", "-n", "2", "--json");
+    expect(scene.json).toEqual([
+      { job: expect.objectContaining({ agent: "inbox" }) as object, output: "three\nfour" },
+    ]);
+  });
+
+  it("says that no job has an output", async () => {
+    const scene = new Scene();
+    expect(await scene.run("logs")).toBe(0);
+    expect([scene.out, scene.err]).toEqual(["", "No job has an output yet.\n"]);
+  });
+
+  it.each([
+    ["1", "three\n"],
+    ["2", "two\nthree\n"],
+    ["3", "one\ntwo\nthree\n"],
+    ["9", "one\ntwo\nthree\n"],
+  ])("prints with -n %s only the last lines of a job", async (count, out) => {
+    const scene = new Scene();
+    await scene.job({}, DONE, "one\ntwo\nthree\n");
+    await scene.run("logs", "reports/hourly", "-n", count);
+    expect(scene.out).toBe(out);
+  });
+
+  it("goes on with all jobs that run and that start, with -f", async () => {
+    const scene = new Scene();
+    await using store = scene.store();
+    await scene.job({ started_at: "2026-03-01T10:00:00Z" }, DONE, "before\n");
+    await started(store, scene);
+    const output = await store.jobs.openOutput(ID);
+    await output.write("a");
+    const following = scene.run("logs", "-f");
+    await look(scene);
+    expect(scene.out).toBe("reports/hourly | before\n");
+    await output.write("b\nc");
+    const next = await store.jobs.start({ agent: "inbox", schedule: "hook", trigger: "webhook" });
+    const nextOutput = await store.jobs.openOutput(next.id);
+    await nextOutput.write("hooked\n");
+    await look(scene);
+    await output.close();
+    await store.jobs.finish(ID, DONE);
+    await look(scene);
+    expect(scene.lines).toEqual([
+      "reports/hourly | before",
+      "reports/hourly | ab",
+      "inbox/hook | hooked",
+      "reports/hourly | c",
+    ]);
+    expect(scene.err).toContain(`inbox/hook: ${next.id} started.\n${ID} completed after 3s\n`);
+    scene.hangUp();
+    await scene.clock.advance(500);
+    expect(await following).toBe(0);
+    await nextOutput.close();
+  });
+
+  it("follows a schedule from its latest job to the next ones, with -f", async () => {
+    const scene = new Scene();
+    await using store = scene.store();
+    await scene.job({ started_at: "2026-03-01T10:00:00Z" }, DONE, "older\n");
+    await scene.job({ started_at: "2026-03-01T11:00:00Z" }, DONE, "one\ntwo\n");
+    const following = scene.run("logs", "reports/hourly", "-f", "-n", "1");
+    await look(scene);
+    expect(scene.out).toBe("two\n");
+    await started(store, scene);
+    const output = await store.jobs.openOutput(ID);
+    await output.write("three\n");
+    await output.close();
+    await store.jobs.finish(ID, DONE);
+    await look(scene);
+    expect(scene.out).toBe("two\nthree\n");
+    expect(scene.err).toContain(`reports/hourly: ${ID} started.\n${ID} completed after 3s\n`);
+    scene.hangUp();
+    await scene.clock.advance(500);
+    expect(await following).toBe(0);
+  });
+
+  it("waits for the first job of a schedule, with -f, and rejects an unknown one", async () => {
+    const scene = new Scene();
+    await using store = scene.store();
+    expect(await scene.run("logs", "reports/hurly", "-f")).toBe(3);
+    const following = scene.run("logs", "reports/hourly", "-f");
+    await look(scene);
+    await started(store, scene);
+    const output = await store.jobs.openOutput(ID);
+    await output.write("first\n");
+    await look(scene);
+    expect(scene.out).toBe("first\n");
+    await output.close();
+    scene.hangUp();
+    await scene.clock.advance(500);
+    expect(await following).toBe(0);
+  });
+});

@@ -7,7 +7,7 @@ import { until } from "../../state/child.js";
 import { ENDLESS, fleetText, RunScene } from "../run/run-scene.js";
 
 const HELLO = "console.log('hello')";
-const JOB = "job-2026-03-01-[a-z0-9]{6}";
+const JOB = "job-2026-03-01-[a-z0-9]{8}";
 
 async function jobsOf({ stateDir }: RunScene): Promise<readonly JobRecord[]> {
   await using store = new FileStore({ stateDir });
@@ -95,7 +95,7 @@ describe("rota run", () => {
   });
 
   it.each([
-    [["--node-name", "one"], "--node-name needs a database: give --database-url too"],
+    [["--node-name", "one"], "--node-name needs a database: name one with --database-url"],
     [["--node-name", "one", "--state-dir", "."], "--node-name needs a database"],
     [["--node-name", " ", "--database-url", "postgres://db/app"], 'Invalid --node-name " "'],
   ])("exits with 2 for an invalid or unused node name: %j", async (args, message) => {
@@ -105,16 +105,6 @@ describe("rota run", () => {
     await until(() => scene.exitCode !== undefined || scene.said.includes("Running"));
     expect(scene.exitCode).toBe(2);
     expect(scene.err).toContain(message);
-  });
-
-  it("prints that DATABASE_URL is not a PostgreSQL address, and runs on the directory", async () => {
-    const scene = RunScene.with({ env: { DATABASE_URL: "postgress://app:s3cr3t@db/app" } });
-    scene.write(fleetText({ one: { script: HELLO } }));
-    scene.start("--quiet");
-    await scene.heard("not a PostgreSQL address");
-    expect(scene.err).toBe(
-      `Using ${scene.stateDir}: DATABASE_URL is set, but is not a PostgreSQL address.\n`,
-    );
   });
 
   it("exits with 1 when another scheduler owns the state, and names its process", async () => {

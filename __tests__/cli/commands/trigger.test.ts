@@ -41,7 +41,7 @@ describe("rota trigger with a running scheduler", () => {
 
   it("shows the elapsed time on a terminal", async () => {
     const scene = new Scene({ columns: 60 });
-    const { call } = await startScheduler(scene, () => scene.clock.sleep("2s"));
+    const { call } = await startScheduler(scene, () => scene.clock.sleep("5s"));
     expect(await call("trigger", "inbox", "--wait")).toBe(0);
     expect(scene.err).toMatch(/⠋ job-\S+ running, \d/);
     expect(scene.err.slice(0, scene.err.lastIndexOf("job-")).endsWith("\r\u001B[K")).toBe(true);

@@ -19,7 +19,13 @@ describe("rota validate", () => {
     const file = terminal.write(FLEET, "fleet.yaml");
     expect(await terminal.run("validate", "fleet.yaml", "--json")).toBe(0);
     const tally = { agents: 2, schedules: 3, switched_off: 1, problems: [] };
-    expect(terminal.json).toEqual({ valid: true, file, state_dir: terminal.stateDir, ...tally });
+    expect(terminal.json).toEqual({
+      valid: true,
+      file,
+      state_dir: terminal.stateDir,
+      database: null,
+      ...tally,
+    });
   });
 
   it("prints every problem with its position on stderr, and exits with 2", async () => {
@@ -40,6 +46,22 @@ describe("rota validate", () => {
     );
     expect(await terminal.run("validate")).toBe(2);
     expect(terminal.err.match(/^.*rota\.yaml:\d+:\d+ /gm)?.length).toBeGreaterThanOrEqual(80);
+  });
+
+  it("refuses agents that nothing can run, and so does rota run", async () => {
+    const terminal = new Terminal();
+    const schedules = "schedules: { s: { type: interval, interval: 5m } }";
+    terminal.write(
+      `version: 1\nagents:\n  - { name: a, ${schedules} }\n  - { name: b, runtime: messages, ${schedules} }\n` +
+        `  - { name: c, runtime: function, ${schedules} }\n  - { name: d }\n`,
+    );
+    for (const command of ["validate", "run"]) {
+      expect(await terminal.run(command)).toBe(2);
+      expect(terminal.err).toContain("rota.yaml has 3 problems");
+      expect(terminal.err).toMatch(/rota\.yaml:3:5 .*\n {2}Nothing can run the jobs of this agent/);
+      expect(terminal.err).toContain("The messages runtime needs an sdkQuery");
+      expect(terminal.err).toContain("The function runtime needs a run function");
+    }
   });
 
   it("prints the problems as JSON", async () => {

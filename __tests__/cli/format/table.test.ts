@@ -32,6 +32,18 @@ describe("a table", () => {
     ]);
   });
 
+  it("cuts no cell that is whole, and uses its short form first", () => {
+    const columns = [
+      { title: "ID", cutTo: 4 },
+      { title: "WHAT", cutTo: 4 },
+    ];
+    const rows = [[{ text: "job-abcdefgh", short: "abcdefgh", isWhole: true }, "a long text"]];
+    const lines = (width: number): string[] => tableLines(columns, rows, { width, paint: (_, text) => text });
+    expect(lines(18)[1]).toBe("job-abcdefgh  a l…");
+    expect(lines(14)[1]).toBe("abcdefgh  a l…");
+    expect(lines(10)[1]).toBe("abcdefgh  a l…");
+  });
+
   it("cuts no column below its minimum width", () => {
     expect(draw([["job-1", "5m", "a long story"]], 5)[1]).toBe("job-1    5m  a lon…");
   });

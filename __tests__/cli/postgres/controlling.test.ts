@@ -38,6 +38,20 @@ describe("commands on a database", () => {
   });
 });
 
+describe("rota jobs on a database", () => {
+  it("names the node that ran each job", async () => {
+    const scene = await DatabaseScene.made();
+    const { call, started } = await startScheduler(scene, () => "done");
+    expect(await call("trigger", "inbox/hook", "--wait")).toBe(0);
+    await scene.run("nodes", "--json");
+    const [node] = scene.json as { readonly name: string }[];
+    expect(await scene.run("jobs")).toBe(0);
+    const [titles, row] = scene.lines.map((line) => line.split(/ {2,}/));
+    expect(titles?.[4]).toBe("NODE");
+    expect([row?.[0], row?.[4]]).toEqual([started[0]?.id, node?.name]);
+  });
+});
+
 describe("rota trigger on a database", () => {
   it("lets a node start the job, and waits for its end", async () => {
     const scene = await DatabaseScene.made();

@@ -31,7 +31,9 @@ describe("rota migrate", () => {
   it.each(["migrate", "nodes"])("needs the name of a database, like rota %s", async (command) => {
     const scene = new Scene();
     expect(await scene.run(command)).toBe(2);
-    expect(scene.err).toContain("name one with --database-url or DATABASE_URL");
+    expect(scene.err).toContain(
+      "name one with --database-url, ROTA_DATABASE_URL, or `database` in the configuration",
+    );
   });
 
   it("prints why the database cannot be reached", async () => {
@@ -57,6 +59,15 @@ describe("rota nodes", () => {
     expect(scene.lines[1]).toMatch(/^gone .* 0 +late$/);
     expect(scene.lines[2]).toMatch(/^here .* 1 +alive$/);
     expect(scene.err).toBe(`2 nodes, 1 late on ${scene.location}.\n`);
+  });
+
+  it("cuts no name of a node on a terminal of 80 columns", async () => {
+    const scene = await DatabaseScene.made({ columns: 80, env: { NO_COLOR: "1" } });
+    const nodeName = "scheduler-of-the-reporting-department-0001";
+    await scene.store({ nodeName }).open();
+    await scene.run("nodes");
+    expect(scene.out).toContain(`${nodeName} `);
+    expect(Math.max(...scene.lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
   });
 
   it("lists the nodes as JSON", async () => {
@@ -120,7 +131,7 @@ describe("rota doctor on a database", () => {
     const seenAt = new Date(at.getTime() - 60_000);
     const late = { name: "n", host: "h", pid: 1, startedAt: seenAt, seenAt, isLate: true, claimCount: 0 };
     expect(judgeNodes([late], at)).toMatchObject([
-      { verdict: "ok", message: "none is running" },
+      { verdict: "failure", message: "no node is alive, and none signed off: start one again" },
       { verdict: "warning", message: expect.stringContaining("last seen n 1m ago") as string },
     ]);
   });

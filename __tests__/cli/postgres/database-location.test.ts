@@ -1,12 +1,13 @@
 /** Which location a call uses, and the messages for an unusable database, which never contain a password. */
 import { describe, expect, inject, it } from "vitest";
 import { databaseAddress } from "../../../src/cli/location/database-address.js";
-import { Scene } from "../scene.js";
+import { runDoctor } from "../run-doctor.js";
+import { FLEET, Scene } from "../scene.js";
 import { Terminal } from "../terminal.js";
 import { DatabaseScene } from "./database-scene.js";
 
 const SECRET = "s3cr3t";
-/** Values of DATABASE_URL that belong to other programs, or that have a typo. */
+/** Addresses of other databases, or with a typo. */
 const STRANGE_URLS = [
   "mysql://app@127.0.0.1/app",
   "file:./dev.db",
@@ -24,70 +25,90 @@ describe("the state's location of a call", () => {
     expect(scene.err).toBe("");
   });
 
-  it("is the database of DATABASE_URL, and a message says so", async () => {
-    const scene = await DatabaseScene.made({ env: { DATABASE_URL: inject("databaseUrl") } });
+  it("is the database of ROTA_DATABASE_URL, also with blanks around it", async () => {
+    const scene = await DatabaseScene.made({ env: { ROTA_DATABASE_URL: ` ${inject("databaseUrl")}\n` } });
     await scene.state("inbox/hook", { last_error: "from the database" });
     expect(await scene.runAlone("list", "inbox", "--json", "--database-schema", scene.schema)).toBe(0);
     expect(scene.json).toMatchObject([{ last_error: "from the database" }]);
-    expect(scene.err).toBe(
-      `Using ${scene.location}, from DATABASE_URL. --state-dir selects a directory instead.\n`,
-    );
-  });
-
-  it("is a database whose address has blanks around it", async () => {
-    const scene = await DatabaseScene.made({ env: { DATABASE_URL: ` ${inject("databaseUrl")}\n` } });
-    expect(await scene.runAlone("list", "--names", "--database-schema", scene.schema)).toBe(0);
-    expect(scene.err).toBe(
-      `Using ${scene.location}, from DATABASE_URL. --state-dir selects a directory instead.\n`,
-    );
+    expect(scene.err).toBe("");
     const option = ["--database-url", ` ${scene.url} `, "--database-schema", scene.schema];
     expect(await scene.runAlone("list", "--names", ...option)).toBe(0);
   });
 
-  it("is the database of the option when the environment names a different one", async () => {
-    const scene = await DatabaseScene.made({ env: { DATABASE_URL: "postgres://127.0.0.1:1/other" } });
-    expect(await scene.run("list")).toBe(0);
-    expect(scene.err).not.toContain("DATABASE_URL");
+  it("is the database of the configuration, with its schema", async () => {
+    const scene = await DatabaseScene.made({ env: { DATABASE_URL: inject("databaseUrl") } });
+    scene.write(`database: \${DATABASE_URL}\ndatabase_schema: ${scene.schema}\nstate_dir: other\n${FLEET}`);
+    await scene.state("inbox/hook", { last_error: "from the database" });
+    expect(await scene.runAlone("list", "inbox", "--json")).toBe(0);
+    expect(scene.json).toMatchObject([{ last_error: "from the database" }]);
+    expect(await scene.runAlone("nodes")).toBe(0);
+    expect(scene.err).toContain(`No scheduler runs on ${scene.location}.`);
+    expect(await scene.runAlone("migrate")).toBe(0);
+    expect(scene.err).toContain(`${scene.location} is up to date`);
+    expect(await scene.runAlone("jobs")).toBe(0);
   });
 
-  it("is the directory of --state-dir although DATABASE_URL is set", async () => {
-    const scene = new Scene({ env: { DATABASE_URL: "postgres://127.0.0.1:1/other" } });
+  it("is the one of ROTA_DATABASE_URL when the configuration names a different one", async () => {
+    const scene = await DatabaseScene.made({ env: { ROTA_DATABASE_URL: inject("databaseUrl") } });
+    scene.write(`database: postgres://127.0.0.1:1/other\n${FLEET}`);
+    expect(await scene.runAlone("list", "--database-schema", scene.schema)).toBe(0);
+  });
+
+  it.each([
+    ["an option", {}, ["--state-dir", "."]],
+    ["an empty variable", { EMPTY: "" }, []],
+  ])("is a directory where %s says so", async (_, env, args) => {
+    const scene = new Scene({ env: { EMPTY: "", ...env } });
+    const url = args.length === 0 ? "${EMPTY}" : "postgres://127.0.0.1:1/other";
+    scene.write(`database: ${url}\n${FLEET}`);
+    expect(await scene.run("list", ...args)).toBe(0);
+    expect(scene.err).toContain(`No scheduler runs on ${args.length === 0 ? scene.stateDir : scene.cwd}.`);
+  });
+
+  it("is the database of the option when the environment names a different one", async () => {
+    const scene = await DatabaseScene.made({ env: { ROTA_DATABASE_URL: "postgres://127.0.0.1:1/other" } });
+    expect(await scene.run("list")).toBe(0);
+  });
+
+  it("is the directory of --state-dir although ROTA_DATABASE_URL is set", async () => {
+    const scene = new Scene({ env: { ROTA_DATABASE_URL: "postgres://127.0.0.1:1/other" } });
     await scene.state("inbox/hook", { last_error: "from the directory" });
     expect(await scene.run("list", "inbox", "--json", "--state-dir", ".rota")).toBe(0);
     expect(scene.json).toMatchObject([{ last_error: "from the directory" }]);
   });
 
-  it.each(["", " \n"])("is a directory when DATABASE_URL is empty: %j", async (url) => {
-    const scene = new Scene({ env: { DATABASE_URL: url } });
+  it.each([
+    { ROTA_DATABASE_URL: "" },
+    { ROTA_DATABASE_URL: " \n" },
+    { DATABASE_URL: "postgres://127.0.0.1:1/other" },
+    { DATABASE_URL: "mysql://app@127.0.0.1/app" },
+  ])("is a directory for the variables %j", async (env) => {
+    const scene = new Scene({ env });
     expect(await scene.run("list")).toBe(0);
     expect(scene.err).toBe(`4 schedules. No scheduler runs on ${scene.stateDir}.\n`);
   });
 
-  it.each(STRANGE_URLS)("is a directory when DATABASE_URL is %s, and a message says so", async (url) => {
-    const scene = new Scene({ env: { DATABASE_URL: url } });
-    expect(await scene.run("list")).toBe(0);
-    expect(scene.err).toBe(
-      `Using ${scene.stateDir}: DATABASE_URL is set, but is not a PostgreSQL address.\n` +
-        `4 schedules. No scheduler runs on ${scene.stateDir}.\n`,
-    );
-  });
-
-  it("is the directory of --state-dir, without a message about a foreign DATABASE_URL", async () => {
-    const scene = new Scene({ env: { DATABASE_URL: `mysql://app:${SECRET}@db/app` } });
-    await scene.state("inbox/hook", { last_error: "no" });
-    expect(await scene.run("list", "--state-dir", ".rota")).toBe(0);
-    expect(scene.err).not.toContain("DATABASE_URL");
-  });
-
-  it.each([["nodes"], ["migrate"], ["list", "--database-schema", "other"]])(
-    "is refused for %s when DATABASE_URL is not a PostgreSQL address",
-    async (...args) => {
-      const scene = new Scene({ env: { DATABASE_URL: `postgress://app:${SECRET}@db/app` } });
-      expect(await scene.run(...args)).toBe(2);
-      expect(scene.err).toContain("DATABASE_URL is set, but is not a PostgreSQL address");
+  it.each(STRANGE_URLS)("is refused when the configuration has %s, without printing it", async (url) => {
+    const scene = new Scene();
+    scene.write(`database: ${JSON.stringify(url)}\n${FLEET}`);
+    for (const command of ["list", "validate", "migrate"]) {
+      expect(await scene.run(command)).toBe(2);
+      expect(scene.err).toContain("database\n  Invalid database: expected postgres://user:password@host");
       expect(scene.err).not.toContain(SECRET);
-    },
-  );
+    }
+  });
+
+  it("shows no password of the configuration", async () => {
+    const scene = new Scene();
+    scene.write(`database: postgres://app:${SECRET}@127.0.0.1:1/app\n${FLEET}`);
+    for (const command of ["list", "validate", "status", "jobs", "migrate"]) {
+      await scene.run(command, "--json", "--debug");
+      expect(scene.out + scene.err).not.toContain(SECRET);
+    }
+    await runDoctor(scene, "--debug");
+    expect(scene.out).toContain("postgres://app@127.0.0.1:1/app");
+    expect(scene.out + scene.err).not.toContain(SECRET);
+  });
 
   it.each([
     [
@@ -128,9 +149,9 @@ describe("the state's location of a call", () => {
   });
 
   it("is refused with the name of the invalid variable", async () => {
-    const terminal = new Terminal({ env: { DATABASE_URL: `postgres://app:${SECRET}/@db/app` } });
+    const terminal = new Terminal({ env: { ROTA_DATABASE_URL: `postgres://app:${SECRET}/@db/app` } });
     expect(await terminal.run("list")).toBe(2);
-    expect(terminal.err).toContain("Invalid DATABASE_URL");
+    expect(terminal.err).toContain("Invalid ROTA_DATABASE_URL");
   });
 });
 

@@ -1,6 +1,7 @@
 /** `rota doctor` for database users with missing rights. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { type DatabaseFacts, judgeServer, TABLES } from "../../../src/cli/doctor/database-rights.js";
+import { TransactionPooler } from "../../state/postgres/connection/transaction-pooler.js";
 import { sharedPool } from "../../state/postgres/schema.js";
 import { runDoctor } from "../run-doctor.js";
 import { Scene } from "../scene.js";
@@ -85,6 +86,17 @@ describe("rota doctor on a database", () => {
       verdict: "failure",
       message: "postgres://db/app is a standby, which is read-only: use the primary",
     });
+  });
+
+  it("fails behind a pooler in transaction mode, and says what to change", async () => {
+    const scene = await DatabaseScene.made();
+    const pooler = await TransactionPooler.to(scene.url, 3);
+    onTestFinished(() => pooler[Symbol.asyncDispose]());
+    Object.assign(scene, { url: pooler.url });
+    expect(await runDoctor(scene)).toBe(1);
+    expect(failures(scene)).toEqual([
+      expect.stringMatching(/^database: A pooler in transaction mode .* pool_mode = session\.$/),
+    ]);
   });
 
   it("fails when the table of migrations is empty", async () => {

@@ -8,13 +8,15 @@ const KEY = { agent: "a", schedule: "x" };
 const time = NOON.toISOString();
 
 describe("a notice as JSON", () => {
-  it("has a missed slot with its lateness", () => {
-    const details = { ...KEY, slot: NOON, lateMs: 90_000, graceMs: 1_000 };
+  it("has missed slots with their count and lateness", () => {
+    const details = { ...KEY, slot: NOON, lastSlot: NOON, count: 7, lateMs: 90_000, graceMs: 1_000 };
     expect(noticeJson({ event: "schedule:missed", details }, NOON)).toEqual({
       time,
       event: "schedule:missed",
       ...KEY,
       slot: time,
+      last_slot: time,
+      count: 7,
       late_ms: 90_000,
       grace_ms: 1_000,
     });
@@ -33,6 +35,8 @@ describe("a notice as JSON", () => {
     expect(noticeJson({ event: "schedule:skipped", details }, NOON)).toMatchObject({
       reason: "disabled",
       slot: null,
+      last_slot: null,
+      count: null,
     });
   });
 

@@ -75,12 +75,26 @@ describe("the line of an ended job", () => {
 describe("the line of a skipped slot", () => {
   it.each([
     ["at_capacity", "waits for capacity"],
-    ["already_running", "came due while the previous job was still running"],
-    ["paused", "was dropped because the schedule is paused"],
-  ] as const)("shows the reason: %s", (reason, words) => {
+    ["paused", "waits for the end of the pause"],
+  ] as const)("that only waits shows the reason: %s", (reason, words) => {
     const details = { agent: "a", schedule: "x", reason, slot: NOON };
     expect(lineOf({ event: "schedule:skipped", details })).toMatch(
       new RegExp(`^a/x skipped the run of 2026-\\S+ ${words}$`),
+    );
+  });
+
+  it.each([
+    ["at_capacity", "came due while there was no capacity"],
+    ["already_running", "came due while the previous job was still running"],
+    ["paused", "came due while the schedule was paused"],
+    ["disabled", "came due before the schedule was disabled"],
+  ] as const)("that was not run shows how many there were, and the reason: %s", (reason, words) => {
+    const details = { agent: "a", schedule: "x", reason, slot: NOON, lastSlot: NOON, count: 1 };
+    expect(lineOf({ event: "schedule:skipped", details })).toMatch(
+      new RegExp(`^a/x skipped the run of 2026-\\S+ ${words}$`),
+    );
+    expect(lineOf({ event: "schedule:skipped", details: { ...details, count: 7 } })).toMatch(
+      new RegExp(`^a/x skipped 7 runs from 2026-\\S+ to 2026-\\S+ ${words}$`),
     );
   });
 
@@ -96,7 +110,7 @@ describe("the line of a skipped slot", () => {
 
 describe("a notice that the scheduler logs", () => {
   it("has no line", () => {
-    const missed = { agent: "a", schedule: "x", slot: NOON, lateMs: 1, graceMs: 1 };
+    const missed = { agent: "a", schedule: "x", slot: NOON, lastSlot: NOON, count: 1, lateMs: 1, graceMs: 1 };
     expect(lineOf({ event: "schedule:missed", details: missed })).toBeUndefined();
     expect(lineOf({ event: "scheduler:error", details: { error: new Error("no") } })).toBeUndefined();
   });

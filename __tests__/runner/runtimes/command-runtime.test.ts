@@ -233,7 +233,15 @@ describe("a failing command job", () => {
     chmodSync(program, 0o600);
     expect((await run([program])).result).toMatchObject({
       status: "failed",
-      error: expect.stringContaining("may not be executed"),
+      error: expect.stringContaining(`may not be executed: try chmod +x ${program}`),
+    });
+  });
+
+  it("says that there is no shell when the program is a line of a shell", async () => {
+    expect((await run(["echo hello | wc"])).result).toMatchObject({
+      error: expect.stringContaining(
+        'there is no shell. Write its arguments as a list, or [sh, -c, "echo hello | wc"]',
+      ),
     });
   });
 

@@ -258,23 +258,24 @@ describe("a job that was stopped because its claim could not be renewed", () => 
     expect(await set.store.read(WORK)).toMatchObject({
       status: "idle",
       next_run_at: "2026-03-01T00:00:22.500Z",
-      next_run_source: "catch-up",
+      next_run_source: "retry",
+      retry: { slot: "2026-03-01T00:00:00.000Z", attempt: 2, trigger: "interval", source: "first-run" },
       interrupted_count: 1,
       last_error: expect.stringContaining("could not be renewed") as string,
     });
     expect(await set.store.read(WORK)).not.toHaveProperty("failure_count");
   });
 
-  it("counts as failed the second time, and is planned later", async () => {
+  it("leaves its slot for a minute later the second time, and does not count as a failure", async () => {
     const set = stage();
     await set.store.update(WORK, { interrupted_count: 1 });
     await cutOff(set);
     expect(await set.store.read(WORK)).toMatchObject({
-      next_run_at: "2026-03-01T02:00:22.500Z",
-      next_run_source: "baseline-interval",
+      next_run_at: "2026-03-01T00:01:22.500Z",
+      next_run_source: "retry",
       interrupted_count: 2,
-      failure_count: 1,
     });
+    expect(await set.store.read(WORK)).not.toHaveProperty("failure_count");
   });
 
   it("has completed if it says so while its claim is held", async () => {

@@ -95,24 +95,36 @@ describe("resume", () => {
 });
 
 describe("disable", () => {
-  it("leaves no plan, and enable makes one from now on", async () => {
+  it("leaves no plan, and enable makes one from now on: an overdue interval is due now", async () => {
     const { scheduler, clock, runs, plan } = await running();
     await scheduler.disable("a", "x");
     expect(await plan("a", "x")).toBe("never none");
     await clock.advance("1h");
     expect(runs).toHaveLength(1);
     await scheduler.enable("a", "x");
-    expect(await plan("a", "x")).toBe("01:05:01 baseline-interval");
+    expect(await plan("a", "x")).toBe("01:00:01 baseline-interval");
   });
 
-  it("written by a different process leaves no earlier slot to run when it is enabled", async () => {
+  it("takes away the times of a cron schedule, and enable plans its next one", async () => {
+    const { scheduler, clock, runs, plan, state } = scene();
+    await scheduler.start([agent("a", { x: cron("0 * * * *") })]);
+    await clock.advance("30m");
+    await scheduler.disable("a", "x");
+    await clock.advance("3h");
+    await scheduler.enable("a", "x");
+    expect(await plan("a", "x")).toBe("04:00 baseline-cron");
+    expect((await state("a", "x")).missed_count ?? 0).toBe(0);
+    expect(runs).toEqual([]);
+  });
+
+  it("written by a different process leaves no earlier slot when it is enabled", async () => {
     const { scheduler, store, clock, runs, plan } = await running();
     await store.update({ agent: "a", schedule: "x" }, { status: "disabled" });
     await clock.advance("1h");
     await scheduler.enable("a", "x");
-    expect(await plan("a", "x")).toBe("01:05:01 baseline-interval");
+    expect(await plan("a", "x")).toBe("01:00:01 baseline-interval");
     await clock.advance("1s");
-    expect(runs).toHaveLength(1);
+    expect(runs).toEqual(["00:00 a/x", "01:00:01 a/x"]);
   });
 
   it("lasts over a restart and over new agents", async () => {

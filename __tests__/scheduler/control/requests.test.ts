@@ -1,12 +1,18 @@
 /** Another process asks the scheduler through the state: it acts once, and answers there. */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import {
+  type Claim,
+  completeClaim,
   FakeClock,
   FileStore,
+  type JobRecord,
   MemoryStore,
+  type NewRequest,
   type RequestAnswer,
   type ScheduleKey,
-  type ScheduleRequest,
 } from "../../../src/index.js";
 import { askScheduler } from "../../../src/scheduler/control/ask-scheduler.js";
 import { EventHub } from "../../../src/scheduler/events.js";
@@ -21,11 +27,31 @@ const X = { agent: "a", schedule: "x" };
 
 interface Asked extends Scene {
   /** Asks from a store of its own, as another process would, while time passes. */
-  ask(
-    key: ScheduleKey,
-    request: Pick<ScheduleRequest, "action" | "job_id">,
-  ): Promise<RequestAnswer | undefined>;
+  ask(key: ScheduleKey, request: Omit<NewRequest, "agent" | "schedule">): Promise<RequestAnswer | undefined>;
   readonly guest: FileStore;
+  readonly stateDir: string;
+}
+
+function recordOf({ agent: name, schedule, jobId }: Claim): JobRecord {
+  return {
+    id: jobId,
+    agent: name,
+    schedule,
+    trigger: "manual",
+    slot: START,
+    source: "manual",
+    attempt: 1,
+    prompt: null,
+    work_item: null,
+    started_at: START,
+    status: "running",
+    finished_at: null,
+    duration_ms: null,
+    error: null,
+    summary: null,
+    exit_code: null,
+    response_body: null,
+  };
 }
 
 function contextOf(store: MemoryStore, clock: FakeClock): SchedulerContext {
@@ -51,14 +77,16 @@ async function passing<Result>(
       timeout: 20_000,
       interval: 1,
     });
+    // A request waits for the disk while its caller sleeps.
+    await setTimeout(10);
     await clock.advance(100);
   }
   return ending;
 }
 
-/** `x` has run at 00:00. */
+/** `x` was started at 00:00, and has ended unless it has `work`. */
 async function asked(
-  work: (signal: AbortSignal, clock: FakeClock) => unknown = () => {},
+  work?: (signal: AbortSignal, clock: FakeClock) => unknown,
   options: SceneOptions = {},
 ): Promise<Asked> {
   const stateDir = stateDirectory();
@@ -67,36 +95,49 @@ async function asked(
     ...options,
     store: new FileStore({ stateDir }),
     clock,
-    work: ({ signal }) => work(signal, clock),
+    work: ({ signal }) => work?.(signal, clock),
   });
   const guest = new FileStore({ stateDir, clock });
   onTestFinished(() => guest.close());
   await stage.scheduler.start([agent("a", { x: every("1h") })]);
   await vi.waitFor(() => expect(stage.jobs).toHaveLength(1));
+  // A job without work has ended when its end is on disk.
+  if (work === undefined) await vi.waitUntil(() => stage.scheduler.getTotalRunningJobCount() === 0);
   const ask: Asked["ask"] = (key, request) =>
     passing(
       clock,
       askScheduler(guest, key, request, { clock }),
-      // The loop, whoever asks, and a job that runs.
-      () => 2 + stage.scheduler.getTotalRunningJobCount(),
+      // The loop, the upkeep of its store, whoever asks, and a job that runs.
+      () => 3 + stage.scheduler.getTotalRunningJobCount(),
     );
-  return { ...stage, ask, guest };
+  return { ...stage, ask, guest, stateDir };
 }
 
 describe("a request to run a schedule", () => {
   it("starts a job now, and returns its id", async () => {
     const stage = await asked();
     const answer = await stage.ask(X, { action: "run" });
-    expect(stage.jobs).toHaveLength(2);
+    await vi.waitFor(() => expect(stage.jobs).toHaveLength(2));
     expect(stage.jobs[1]).toMatchObject({ id: answer?.job_id, trigger: "manual", source: "manual" });
   });
 
-  it("is removed when its reply is written", async () => {
+  it("is removed when its reply was read", async () => {
     const stage = await asked();
-    const answer = await stage.ask(X, { action: "run" });
-    const state = await stage.guest.read(X);
-    expect(state.request).toBeUndefined();
-    expect(state.request_answer).toEqual(answer);
+    await stage.ask(X, { action: "run" });
+    expect(await stage.guest.mailbox.pending()).toEqual([]);
+    expect(await stage.guest.read(X)).not.toHaveProperty("request");
+  });
+
+  it("is one of many at once: each has its own reply", async () => {
+    const stage = await asked((_, clock) => clock.sleep("30m"));
+    await stage.clock.advance("31m");
+    await vi.waitFor(() => expect(stage.scheduler.getTotalRunningJobCount()).toBe(0));
+    const asking = Array.from({ length: 20 }, () =>
+      askScheduler(stage.guest, X, { action: "run" }, { clock: stage.clock }),
+    );
+    const answers = await Promise.all(asking);
+    expect(answers.filter((answer) => answer?.job_id != null)).toHaveLength(1);
+    expect(answers.filter((answer) => answer?.refusal === "already_running")).toHaveLength(19);
   });
 
   it("starts a job although the schedule is paused", async () => {
@@ -125,54 +166,39 @@ describe("a request to run a schedule", () => {
     expect(answer).toMatchObject({ refusal: "unknown_schedule" });
   });
 
-  it("starts one job, however often the request is written", async () => {
-    const stage = await asked();
-    const request = { id: "r1", action: "run", expires_at: "2026-03-01T00:10:00.000Z" } as const;
-    await stage.guest.update(X, { request });
-    await vi.waitFor(async () => {
-      await stage.clock.advance("1s");
-      expect((await stage.guest.read(X)).request).toBeUndefined();
-    });
-    await stage.guest.update(X, { request });
-    await stage.clock.advance("5s");
-    await vi.waitFor(() => expect(stage.clock.sleeping).toBeGreaterThan(0));
-    await stage.clock.advance("5s");
-    expect(stage.jobs).toHaveLength(2);
-  });
-
   it("starts no second job when it is seen again meanwhile, also by a different scheduler", async () => {
-    const store = new MemoryStore();
     const clock = new FakeClock(START);
+    const store = new MemoryStore({ clock });
     const context = contextOf(store, clock);
-    await store.update(X, { request: { id: "r1", action: "run", expires_at: "2026-03-01T00:10:00.000Z" } });
+    await store.mailbox.post({ ...X, action: "run" }, { ttlMs: 10_000 });
     let runs = 0;
     const run = async (): Promise<{ id: string }> => {
       runs++;
       await clock.sleep("1s");
       return { id: "job-2026-03-01-aaaaaa" };
     };
-    const actions = { run, isFull: () => false, cancel: () => false, hasJob: () => false };
+    const actions = { run, isFull: () => false, cancel: () => false, stop: () => {}, hasJob: () => false };
     const [one, other] = [new Requests(context, actions), new Requests(context, actions)];
-    const change = { ...X, keys: ["request"] } as const;
-    const answered = Promise.all([one, one, other].map((requests) => requests.answer([change])));
+    const answered = Promise.all([one, one, other].map((requests) => requests.look()));
     await clock.advance("1s");
     await answered;
     expect(runs).toBe(1);
   });
 
   it("is left by a scheduler that stops, so that a different one may accept it", async () => {
-    const store = new MemoryStore();
     const clock = new FakeClock(START);
+    const store = new MemoryStore({ clock });
     const context = contextOf(store, clock);
-    await store.update(X, { request: { id: "r1", action: "run", expires_at: "2026-03-01T00:10:00.000Z" } });
+    const { id } = await store.mailbox.post({ ...X, action: "run" }, { ttlMs: 10_000 });
     const requests = new Requests(context, {
       run: async () => "stopped",
       isFull: () => false,
       cancel: () => false,
+      stop: () => {},
       hasJob: () => false,
     });
-    await requests.answer([{ ...X, keys: ["request"] }]);
-    expect((await store.read(X)).request?.id).toBe("r1");
+    await requests.look();
+    expect(await store.mailbox.pending()).toMatchObject([{ request: { id } }]);
   });
 
   it("is refused by the only scheduler if it has no room", async () => {
@@ -183,14 +209,53 @@ describe("a request to run a schedule", () => {
     expect(stage.clock.now().getTime() - Date.parse(START)).toBeLessThan(5_000);
   });
 
-  it("that has expired is ignored", async () => {
+  it("that has expired is removed, and starts nothing", async () => {
     const stage = await asked();
-    await stage.guest.update(X, { request: { id: "r1", action: "run", expires_at: START } });
-    await vi.waitFor(() => expect(stage.clock.sleeping).toBeGreaterThan(0));
-    await stage.clock.advance("1s");
-    await vi.waitFor(() => expect(stage.clock.sleeping).toBeGreaterThan(0));
-    await stage.clock.advance("1s");
+    await stage.guest.mailbox.post({ ...X, action: "run" }, { ttlMs: 0 });
+    await vi.waitFor(() =>
+      expect(readdirSync(join(stage.stateDir, "requests"))).toEqual(["answers", "taken"]),
+    );
     expect(stage.jobs).toHaveLength(1);
+  });
+
+  it("that a scheduler had taken when it was killed starts the job that was not started", async () => {
+    const stateDir = stateDirectory();
+    const clock = new FakeClock(START);
+    const guest = new FileStore({ stateDir, clock });
+    const { id } = await guest.mailbox.post({ ...X, action: "run" }, { ttlMs: 60_000 });
+    await guest.mailbox.take(id);
+    await guest.close();
+    const stage = scene({ store: new FileStore({ stateDir }), clock });
+    await stage.scheduler.start([agent("a", { x: { type: "webhook" } })]);
+    await vi.waitFor(() => expect(stage.jobs).toMatchObject([{ id }]));
+  });
+
+  it("that a killed scheduler had carried out starts no second job, and is answered", async () => {
+    const stateDir = stateDirectory();
+    const clock = new FakeClock(START);
+    const killed = new FileStore({ stateDir, clock });
+    await killed.open();
+    await killed.define({ schedules: [X] });
+    const posted = await killed.mailbox.post({ ...X, action: "run" }, { ttlMs: 60_000 });
+    await killed.mailbox.take(posted.id);
+    const claim = await killed.claimFor(posted);
+    if (typeof claim === "string") throw new Error(claim);
+    const record = recordOf(claim);
+    await killed.startJobs([record]);
+    await killed.jobs.finish(record.id, { status: "completed" });
+    await completeClaim(killed, claim, {});
+    await killed.close();
+    const stage = scene({ store: new FileStore({ stateDir }), clock });
+    await stage.scheduler.start([agent("a", { x: { type: "webhook" } })]);
+    const guest = new FileStore({ stateDir, clock });
+    onTestFinished(() => guest.close());
+    const answer = await passing(
+      clock,
+      guest.mailbox.waitForAnswer(posted, { clock, timeoutMs: 5_000 }),
+      () => 2,
+    );
+    expect(answer).toEqual({ id: posted.id, job_id: posted.id });
+    expect(stage.jobs).toEqual([]);
   });
 });
 
@@ -226,164 +291,107 @@ describe("a request on a store that several nodes share", () => {
 
   /** What is left of a request after a scheduler has seen it that runs the jobs of `here`. */
   async function seen(
-    request: Pick<ScheduleRequest, "action" | "job_id">,
+    request: Omit<NewRequest, "agent" | "schedule">,
     { key = X, here = [], claim = CLAIM, isFull = false, run = async () => ({ id: JOB }) }: Surroundings = {},
-  ): Promise<{
-    isLeft: boolean;
-    refusal: string | null | undefined;
-    answer: RequestAnswer | null | undefined;
-  }> {
-    const store = new SharedStore();
-    const context = contextOf(store, new FakeClock(START));
-    await store.update(key, { claim, request: { ...request, id: "r1", expires_at: "2026-03-02T00:00:00Z" } });
+  ): Promise<{ isLeft: boolean; left: RequestAnswer | "taken" | undefined }> {
+    const clock = new FakeClock(START);
+    const store = new SharedStore({ clock });
+    const context = contextOf(store, clock);
+    await store.update(key, { claim });
+    const posted = await store.mailbox.post({ ...key, ...request }, { ttlMs: 10_000 });
     const cancel = (jobId: string): boolean => here.includes(jobId);
-    const requests = new Requests(context, { run, isFull: () => isFull, cancel, hasJob: cancel });
-    await requests.answer([{ ...key, keys: ["request"] }]);
-    const { request: left, request_answer: answer } = await store.read(key);
-    return { isLeft: left != null, refusal: left?.refusal, answer };
+    const requests = new Requests(context, {
+      run,
+      isFull: () => isFull,
+      cancel,
+      stop: () => {},
+      hasJob: cancel,
+    });
+    await requests.look();
+    await requests.close();
+    const isLeft = (await store.mailbox.pending()).length > 0;
+    return { isLeft, left: await store.mailbox.withdraw(posted) };
   }
 
   it("to run a schedule is left to a node that has the schedule", async () => {
     expect(await seen({ action: "run" }, { key: { agent: "b", schedule: "x" } })).toMatchObject({
       isLeft: true,
     });
-    expect(await seen({ action: "run" })).toMatchObject({ isLeft: false, answer: { job_id: JOB } });
+    expect(await seen({ action: "run" })).toMatchObject({ isLeft: false, left: { job_id: JOB } });
   });
 
   it("to run a schedule is left by a full node, with the reason", async () => {
-    const left = { isLeft: true, refusal: "at_capacity", answer: undefined };
-    expect(await seen({ action: "run" }, { isFull: true })).toEqual(left);
-    // It has become full since it took the request.
-    expect(await seen({ action: "run" }, { run: async () => "full" })).toEqual(left);
+    const left = { isLeft: true, left: { refusal: "at_capacity" } };
+    expect(await seen({ action: "run" }, { isFull: true })).toMatchObject(left);
+    // It has become full since it looked.
+    expect(await seen({ action: "run" }, { run: async () => "full" })).toMatchObject(left);
   });
 
   it("to run a schedule is refused at once when its agent is at capacity over all nodes", async () => {
-    const answer = { id: "r1", refusal: "at_capacity" };
-    expect(await seen({ action: "run" }, { run: async () => "at_capacity" })).toMatchObject({ answer });
-  });
-
-  it("that is put back does not replace a newer request", async () => {
-    const store = new SharedStore();
-    const context = contextOf(store, new FakeClock(START));
-    const request = { id: "r1", action: "run", expires_at: "2026-03-02T00:00:00Z" } as const;
-    await store.update(X, { request });
-    const requests = new Requests(context, {
-      run: async () => {
-        await store.update(X, { request: { ...request, id: "r2" } });
-        return "full";
-      },
-      isFull: () => false,
-      cancel: () => false,
-      hasJob: () => false,
+    const left = { refusal: "at_capacity" };
+    expect(await seen({ action: "run" }, { run: async () => "at_capacity" })).toMatchObject({
+      isLeft: false,
+      left,
     });
-    await requests.answer([{ ...X, keys: ["request"] }]);
-    expect((await store.read(X)).request?.id).toBe("r2");
   });
 
   it("to cancel a job is accepted by a full node too", async () => {
     const cancel = { action: "cancel", job_id: JOB } as const;
-    expect(await seen(cancel, { here: [JOB], isFull: true })).toMatchObject({ answer: { job_id: JOB } });
+    expect(await seen(cancel, { here: [JOB], isFull: true })).toMatchObject({ left: { job_id: JOB } });
   });
 
   it("to cancel a job is left to the node that runs it", async () => {
     const cancel = { action: "cancel", job_id: JOB } as const;
     expect(await seen(cancel)).toMatchObject({ isLeft: true });
-    expect(await seen(cancel, { here: [JOB] })).toMatchObject({ isLeft: false, answer: { job_id: JOB } });
+    expect(await seen(cancel, { here: [JOB] })).toMatchObject({ isLeft: false, left: { job_id: JOB } });
   });
 
   it("to cancel a job that no node runs is refused by the node that sees it", async () => {
-    const answer = { refusal: "not_running" };
-    expect(await seen({ action: "cancel", job_id: JOB }, { claim: null })).toMatchObject({ answer });
-    expect(await seen({ action: "cancel", job_id: "job-2026-03-01-bbbbbb" })).toMatchObject({ answer });
+    const left = { refusal: "not_running" };
+    expect(await seen({ action: "cancel", job_id: JOB }, { claim: null })).toMatchObject({ left });
+    expect(await seen({ action: "cancel", job_id: "job-2026-03-01-bbbbbb" })).toMatchObject({ left });
   });
 });
 
 describe("a request without a reply", () => {
-  interface Waiting {
-    readonly store: MemoryStore;
-    readonly asking: Promise<RequestAnswer | undefined>;
-    readonly pass: (duration: string) => Promise<void>;
-  }
+  const RUN = { action: "run" } as const;
 
-  /** It was written, and is waited for during 5 s. */
-  async function waiting(): Promise<Waiting> {
+  it("is withdrawn when its caller has waited long enough", async () => {
     const clock = new FakeClock(START);
     const store = new MemoryStore({ clock });
-    const asking = askScheduler(store, X, { action: "run" }, { clock, timeoutMs: 5_000 });
-    await vi.waitFor(() => expect(clock.sleeping).toBe(1));
-    return { store, asking, pass: (duration) => clock.advance(duration) };
-  }
-
-  /** As a scheduler does that is full. */
-  const leave = (store: MemoryStore): Promise<unknown> =>
-    store.update(X, ({ request }) =>
-      request == null ? {} : { request: { ...request, refusal: "at_capacity" } },
-    );
-
-  it("is written again while its caller waits, and then removed", async () => {
-    const clock = new FakeClock(START);
-    await using store = new FileStore({ stateDir: stateDirectory(), clock });
-    const seen = new Set<string | undefined>();
-    const watched = {
-      read: (key: typeof X) => store.read(key),
-      update: async (key: typeof X, change: Parameters<FileStore["update"]>[1]) => {
-        const state = await store.update(key, change);
-        seen.add(state.request?.expires_at);
-        return state;
-      },
-    };
-    const asking = askScheduler(watched, X, { action: "run" }, { clock, timeoutMs: 5_000 });
-    const answer = await passing(clock, asking, () => 1);
-    expect(answer).toBeUndefined();
-    expect([...seen]).toEqual([
-      "2026-03-01T00:00:04.000Z",
-      "2026-03-01T00:00:06.000Z",
-      "2026-03-01T00:00:08.000Z",
-      undefined,
-    ]);
-    expect((await store.read(X)).request).toBeUndefined();
+    const asking = askScheduler(store, X, RUN, { clock, timeoutMs: 5_000 });
+    await clock.advance("5s");
+    expect(await asking).toBeUndefined();
+    expect(await store.mailbox.pending()).toEqual([]);
   });
 
-  it("that was accepted is not written again", async () => {
+  it("is withdrawn when its caller gives up", async () => {
     const clock = new FakeClock(START);
-    const store = new MemoryStore({ clock });
-    const asking = askScheduler(store, X, { action: "run" }, { clock, timeoutMs: 5_000 });
-    await vi.waitFor(() => expect(clock.sleeping).toBe(1));
-    await store.update(X, { request: null });
-    const states: unknown[] = [];
-    for (let second = 0; second < 5; second++) {
-      await clock.advance("1s");
-      states.push((await store.read(X)).request);
-    }
-    expect(states).toEqual(Array.from({ length: 5 }, () => undefined));
-    expect(await asking).toBeUndefined();
+    await using store = new FileStore({ stateDir: stateDirectory(), clock });
+    const asking = askScheduler(store, X, RUN, { clock, signal: AbortSignal.timeout(20) });
+    await expect(asking).rejects.toThrow(/timeout/);
+    expect(await store.mailbox.pending()).toEqual([]);
   });
 
   it("that was left because all nodes are full is refused with that reason", async () => {
-    const { store, asking, pass } = await waiting();
-    for (let second = 0; second < 5; second++) {
-      await leave(store);
-      await pass("1s");
-    }
-    expect(await asking).toEqual({ id: expect.any(String) as string, refusal: "at_capacity" });
-    expect((await store.read(X)).request).toBeUndefined();
+    const clock = new FakeClock(START);
+    const store = new MemoryStore({ clock });
+    const asking = askScheduler(store, X, RUN, { clock, timeoutMs: 5_000 });
+    const [pending] = await store.mailbox.pending();
+    await store.mailbox.leave(pending?.request.id ?? "", "at_capacity");
+    await clock.advance("5s");
+    expect(await asking).toMatchObject({ refusal: "at_capacity" });
   });
 
-  it("that was left once, by a node that is silent since, is not taken for refused", async () => {
-    const { store, asking, pass } = await waiting();
-    await leave(store);
-    await pass("5s");
-    expect(await asking).toBeUndefined();
-  });
-
-  it("that was left and then accepted is not taken for refused: its job may run", async () => {
-    const { store, asking, pass } = await waiting();
-    await leave(store);
-    // It was written again since.
-    await pass("3s");
-    await store.update(X, { request: null });
-    await pass("2s");
-    expect(await asking).toBeUndefined();
+  it("that a scheduler has taken and does not answer is not taken for refused: its job may run", async () => {
+    const clock = new FakeClock(START);
+    const store = new MemoryStore({ clock });
+    const asking = askScheduler(store, X, RUN, { clock, timeoutMs: 5_000 });
+    const [pending] = await store.mailbox.pending();
+    await store.mailbox.take(pending?.request.id ?? "");
+    await clock.advance("5s");
+    await clock.advance("5s");
+    expect(await asking).toMatchObject({ refusal: "no_answer" });
   });
 
   it("is seen by a scheduler that starts meanwhile", async () => {
@@ -394,68 +402,52 @@ describe("a request without a reply", () => {
     await vi.waitFor(() => expect(clock.sleeping).toBe(1));
     const stage = scene({ store: new FileStore({ stateDir }), clock });
     await stage.scheduler.start([agent("a", { x: { type: "webhook" } })]);
-    const answer = await passing(clock, asking, () => 2);
+    const answer = await passing(clock, asking, () => 3);
     expect(answer).toMatchObject({ job_id: stage.jobs[0]?.id });
     expect(stage.jobs).toHaveLength(1);
   });
 });
 
 describe("a scheduler that stops and waits for a job", () => {
-  const request = (action: ScheduleRequest["action"], job_id?: string): ScheduleRequest => ({
-    id: "r1",
-    action,
-    expires_at: "2026-03-01T00:10:00.000Z",
-    ...(job_id === undefined ? {} : { job_id }),
-  });
-
-  /** A store in memory that hears of a request as if somebody else had made it. */
-  class Asked extends MemoryStore {
-    async ask(made: ScheduleRequest): Promise<void> {
-      await this.update(X, { request: made });
-      this.noteOutsideChanges([{ ...X, keys: ["request"] }]);
-    }
-  }
-
-  const stopping = async (): Promise<Scene & { store: Asked; jobId: string; stopped: Promise<void> }> => {
-    const store = new Asked();
+  const TTL = { ttlMs: 600_000 };
+  const stopping = async (): Promise<Scene & { jobId: string; stopped: Promise<void> }> => {
     const clock = new FakeClock(START);
+    const store = new MemoryStore({ clock });
     const stage = scene({ store, clock, work: ({ signal }) => clock.sleep("1h", signal) });
     await stage.scheduler.start([agent("a", { x: every("1h") })]);
     await clock.advance("1s");
     const [job] = await store.jobs.list();
     const stopped = stage.scheduler.stop({ timeout: Infinity });
     await clock.advance("1s");
-    return { ...stage, store, jobId: job?.id ?? "", stopped };
+    return { ...stage, jobId: job?.id ?? "", stopped };
   };
 
   it("still accepts a request to cancel the job, and replies before it closes the store", async () => {
     const { store, clock, jobId, stopped } = await stopping();
-    await store.ask(request("cancel", jobId));
+    const posted = await store.mailbox.post({ ...X, action: "cancel", job_id: jobId }, TTL);
     await clock.advance("1s");
     await stopped;
     expect(await store.jobs.get(jobId)).toMatchObject({ status: "cancelled" });
-    expect(await store.read(X)).toMatchObject({ request_answer: { id: "r1", job_id: jobId } });
+    expect(await store.mailbox.withdraw(posted)).toEqual({ id: posted.id, job_id: jobId });
   });
 
   it("leaves a request to run for the next scheduler", async () => {
     const { store, clock, scheduler, jobId, stopped } = await stopping();
-    await store.ask(request("run"));
+    const { id } = await store.mailbox.post({ ...X, action: "run" }, TTL);
     await clock.advance("1s");
-    expect(await store.read(X)).toMatchObject({ request: { id: "r1" } });
+    expect(await store.mailbox.pending()).toMatchObject([{ request: { id } }]);
     scheduler.cancel(jobId);
     await clock.advance("1s");
     await stopped;
   });
 
   it("accepts all requests once it is started again", async () => {
-    const { store, clock, scheduler, stopped } = await stopping();
-    void stopped.catch(() => {});
-    const [job] = await store.jobs.list();
-    scheduler.cancel(job?.id ?? "");
+    const { store, clock, scheduler, jobId, stopped } = await stopping();
+    scheduler.cancel(jobId);
     await clock.advance("1s");
     await stopped;
     await scheduler.start([agent("a", { x: every("1h") })]);
-    await store.ask(request("run"));
+    await store.mailbox.post({ ...X, action: "run" }, TTL);
     await clock.advance("1s");
     expect(await store.jobs.list()).toHaveLength(2);
   });

@@ -83,7 +83,7 @@ describe("trigger", () => {
     ["schedule that was refused", "a", "bad", "Invalid time unit"],
     ["name that every object has", "a", "constructor", 'Schedule "constructor" of agent "a" is not known'],
   ])("answers an error for an unknown %s", async (_, name, schedule, message) => {
-    const { scheduler } = scene();
+    const { scheduler } = scene({ onInvalid: "skip" });
     await scheduler.start([agent("a", { x: NEXT_WEEK, bad: every("5x") }), { name: "idle" }]);
     expect(await scheduler.trigger(name, schedule)).toEqual({
       success: false,

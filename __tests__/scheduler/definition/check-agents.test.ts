@@ -49,9 +49,13 @@ describe("agents of a program", () => {
     ["env", { env: {} }],
     ["on_failure", { on_failure: "pause" }],
     ["work_source", { work_source: null }],
-    ["enabled", { schedules: { s: { type: "chat", enabled: false } } }],
   ])("cannot have %s, which only a file has", (key, keys) => {
     expect(problemsOf([{ name: "a", ...keys }])[0]).toContain(`Unknown key "${key}"`);
+  });
+
+  it("may have anything in data, and nothing else that Rota does not know", () => {
+    expect(() => checkAgents([{ name: "a", data: { model: "small", ask: () => {} } }])).not.toThrow();
+    expect(problemsOf([{ name: "a", model: "small" }])[0]).toContain('Unknown key "model"');
   });
 
   it("may have the keys that the host lists in agentKeys", () => {

@@ -12,6 +12,7 @@ const claim = (token: string, slot: Date = MIDNIGHT): Claim => ({
   jobId: `job-2026-03-01-${token}`,
   slot,
   source: "baseline-interval",
+  attempt: 1,
   seenAt: slot,
   claimedAt: slot,
   state: { status: "running", failure_count: 2 },
@@ -196,7 +197,7 @@ describe("what a host learns of a job", () => {
       definition: { type: "interval", interval: "1m" },
       scheduleState: { status: "running", failure_count: 2 },
       jobId: "job-2026-03-01-one",
-      job: { id: "job-2026-03-01-one", attempt: 3, status: "running" },
+      job: { id: "job-2026-03-01-one", attempt: 1, status: "running" },
     });
   });
 

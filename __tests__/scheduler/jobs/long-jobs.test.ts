@@ -54,14 +54,14 @@ describe("a job that outlasts a stop", () => {
     expect(troubles).toEqual([]);
   });
 
-  it("keeps the store open and its listener on until it has ended", async () => {
+  it("keeps the store open until it has ended", async () => {
     const { scene, agents } = tenMinutes();
     const { scheduler, clock, store } = scene;
     await scheduler.start(agents);
     await clock.advance("1m");
     await timedOut(scene);
     await clock.advance("8m");
-    expect([store.count("close"), store.listenerCount]).toEqual([0, 1]);
+    expect(store.count("close")).toBe(0);
     await clock.advance("1m");
     expect([store.count("close"), store.listenerCount, clock.sleeping]).toEqual([1, 0, 0]);
   });

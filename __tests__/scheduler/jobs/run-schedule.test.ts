@@ -40,7 +40,7 @@ async function outcomeOf(
   ]);
   await clock.advance("1s");
   await scheduler.stop();
-  expect(ended).toHaveLength(1);
+  expect(ended.length + skips.length).toBe(1);
   return { store, record: ended[0], skips };
 }
 
@@ -120,7 +120,7 @@ const item: WorkItem = {
   updatedAt: new Date(0),
 };
 
-const WORK = { work_source: { type: "list" } };
+const WORK = { work_source: { type: "list" } } as const;
 
 /** A manager that always has the item, and the outcomes that it was given. */
 function workSource(): { outcomes: WorkOutcome[]; options: SchedulerOptions } {
@@ -255,7 +255,7 @@ describe("a work source", () => {
 
   it("without an item is reported as a skip, and no job is called", async () => {
     const { record, skips } = await outcomeOf(boom, source(null).options, WORK);
-    expect(record).toMatchObject({ status: "completed", summary: "no work" });
+    expect(record).toBeUndefined();
     expect(skips).toEqual(["no_work"]);
   });
 });

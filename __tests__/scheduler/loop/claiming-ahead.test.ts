@@ -38,7 +38,12 @@ class CappedStore extends GatedStore {
     await Promise.resolve();
     this.steps.push("sent");
     const due = await super.claimDue(Math.min(limit, this.most));
-    return { ...due, nextDueAt: this.hasMore(due.claims.length, limit) ? new Date(0) : undefined };
+    const hasMore = this.hasMore(due.claims.length, limit);
+    // What is left by its own limit does not wait for the caller's.
+    const busy = new Set(due.claims.map((claim) => claim.agent));
+    const isBusy = (slot: ScheduleKey): boolean => busy.has(slot.agent);
+    const skipped = hasMore ? due.skipped.filter(isBusy) : due.skipped;
+    return { ...due, skipped, nextDueAt: hasMore ? new Date(0) : undefined };
   }
 
   override claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {

@@ -120,11 +120,12 @@ describe("a slot that is dropped", () => {
     expect(dropSlot(input, {}).plan?.nextRunAt).toEqual(new Date("2026-03-01T01:00:00Z"));
   });
 
-  it("leaves the outcome of the last job, and the plan after it", () => {
+  it("leaves the outcome of the last job, the count of slots that were not run, and the plan after it", () => {
     const state: Partial<ScheduleState> = { last_error: "boom", failure_count: 1, next_run_at: START };
     const input = { now: NOW, schedule: cron("0 * * * *"), state, random: () => 0 };
-    expect(dropSlot(input, { missed_count: 1 }).patch).toEqual({
+    expect(dropSlot(input, {}).patch).toEqual({
       missed_count: 1,
+      last_missed_at: "2026-03-01T00:00:00.000Z",
       next_run_at: "2026-03-01T01:00:00.000Z",
       next_run_source: "baseline-cron",
     });
@@ -181,7 +182,8 @@ describe("the end of a job whose schedule only other nodes plan", () => {
     expect(concludedHere({ ...theirs, claim }, { status: "interrupted", error: "away" }).patch).toMatchObject(
       {
         next_run_at: NOW_ISO,
-        next_run_source: "catch-up",
+        next_run_source: "retry",
+        retry: { slot: claim.slot, attempt: 2, trigger: "manual", source: "manual" },
       },
     );
   });

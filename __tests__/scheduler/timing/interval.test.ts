@@ -15,6 +15,8 @@ const MISSING = 'Missing time unit. Expected format: "{number}{unit}"';
 const DECIMAL = "Decimal values are not supported";
 const ZERO = "Zero interval is not allowed";
 const NEGATIVE = "Negative intervals are not allowed";
+const meant = (text: string, format: string): string =>
+  `Invalid interval ${JSON.stringify(text)}. Expected format: "{number}{unit}"; did you mean "${format}"?`;
 const unit = (text: string): string =>
   `Invalid time unit ${JSON.stringify(text)}. Valid units are: s, m, h, d`;
 const other = (text: string): string =>
@@ -43,7 +45,12 @@ const MALFORMED: readonly (readonly [unknown, string])[] = [
   ["-1.5h", NEGATIVE],
   ["5x", unit("x")],
   ["5ms", unit("ms")],
-  ["5min", unit("min")],
+  ["5min", meant("5min", "5m")],
+  ["10 minutes", meant("10 minutes", "10m")],
+  ["1 Hour", meant("1 Hour", "1h")],
+  ["2 days", meant("2 days", "2d")],
+  ["30 secs", meant("30 secs", "30s")],
+  ["10 fortnights", other("10 fortnights")],
   ["5M", unit("M")],
   ["5S", unit("S")],
   ["5w", unit("w")],
@@ -61,7 +68,7 @@ const MALFORMED: readonly (readonly [unknown, string])[] = [
   ["5;m", unit(";m")],
   ["5/m", unit("/m")],
   ["5constructor", unit("constructor")],
-  ["5 m", other("5 m")],
+  ["5 m", meant("5 m", "5m")],
   [" 5m", other(" 5m")],
   ["+5m", other("+5m")],
   ["m", other("m")],

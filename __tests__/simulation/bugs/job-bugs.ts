@@ -133,7 +133,7 @@ export const JOB_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "ends that could not be written together are forgotten",
-    seed: 264,
+    seed: 248,
     seams: [
       finishing((finishJobs) => async (ends) => {
         try {

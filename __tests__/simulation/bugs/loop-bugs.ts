@@ -3,6 +3,7 @@ import type * as pass from "../../../src/scheduler/loop/pass.js";
 import type * as loop from "../../../src/scheduler/loop/wakeable-loop.js";
 import type * as dueSlot from "../../../src/scheduler/planning/due-slot.js";
 import type * as planWrites from "../../../src/scheduler/planning/plan-writes.js";
+import type * as unrun from "../../../src/scheduler/planning/unrun-slots.js";
 import type * as planner from "../../../src/scheduler/planning/planner.js";
 import type * as stateAfterJob from "../../../src/scheduler/planning/state-after-job.js";
 import { dropBusySlot } from "../../../src/scheduler/planning/state-after-job.js";
@@ -36,6 +37,7 @@ export const LOOP_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "a wake during a pass is lost",
+    seed: 79,
     seams: [
       seam<typeof loop>("scheduler/loop/wakeable-loop", ({ WakeableLoop }) => ({
         WakeableLoop: class extends WakeableLoop {
@@ -113,7 +115,49 @@ export const LOOP_BUGS: readonly PlantedBug[] = [
         },
       })),
     ],
-    breaks: ["every slot is accounted for"],
+    breaks: ["every slot is accounted for", "every skip is told"],
+  },
+  {
+    name: "of several slots that pass only the first is counted",
+    seams: [
+      seam<typeof unrun>("scheduler/planning/unrun-slots", ({ unrunSlots }) => ({
+        unrunSlots: (replaced) => {
+          const found = unrunSlots(replaced);
+          return found && { ...found, lastSlot: found.slot, count: 1 };
+        },
+      })),
+    ],
+    breaks: ["every slot is a run or a counted skip"],
+  },
+  {
+    name: "slots that pass while a job runs are forgotten",
+    seams: [
+      seam<typeof unrun>("scheduler/planning/unrun-slots", ({ unrunSlots }) => ({
+        unrunSlots: (replaced) => (replaced.isRun ? undefined : unrunSlots(replaced)),
+      })),
+    ],
+    breaks: ["every slot is a run or a counted skip"],
+  },
+  {
+    name: "slots that pass during a pause are forgotten",
+    seams: [
+      seam<typeof unrun>("scheduler/planning/unrun-slots", ({ unrunSlots }) => ({
+        unrunSlots: (replaced) =>
+          unrunSlots({ ...replaced, state: { ...replaced.state, accounted_until: null } }),
+      })),
+    ],
+    breaks: ["every slot is a run or a counted skip"],
+  },
+  {
+    name: "slots that were not run are counted and not told",
+    seams: [
+      seam<typeof planner>("scheduler/planning/planner", ({ Planner }) => ({
+        Planner: class extends Planner {
+          override tellPassed(): void {}
+        },
+      })),
+    ],
+    breaks: ["every skip is told"],
   },
   {
     name: "a slot that is dropped is planned again for the same moment",

@@ -63,6 +63,44 @@ export const STORE_BUGS: readonly PlantedBug[] = [
     breaks: ["a recorded job is not run again"],
   },
   {
+    name: "a slot that was interrupted gets the time of the recovery",
+    seams: [
+      seam<typeof claimRules>("state/claim-rules", ({ interruption }) => ({
+        interruption: (state, now) => {
+          const patch = interruption(state, now);
+          return patch.retry == null
+            ? patch
+            : { ...patch, retry: { ...patch.retry, slot: now.toISOString() } };
+        },
+      })),
+    ],
+    breaks: ["an interrupted slot keeps its time"],
+  },
+  {
+    name: "the attempts at an interrupted slot are not counted",
+    seams: [
+      seam<typeof claimQueue>("state/owner/claim-queue", ({ ClaimQueue }) => ({
+        ClaimQueue: class extends ClaimQueue {
+          override take(...args: Parameters<Take>): ReturnType<Take> {
+            const taken = super.take(...args);
+            for (const claim of taken.claims) Object.assign(claim, { attempt: 1 });
+            return taken;
+          }
+        },
+      })),
+    ],
+    breaks: ["attempts at a slot count up"],
+  },
+  {
+    name: "a slot that was interrupted is dropped",
+    seams: [
+      seam<typeof claimRules>("state/claim-rules", ({ interruption, NO_SLOT }) => ({
+        interruption: (state, now) => ({ ...interruption(state, now), ...NO_SLOT }),
+      })),
+    ],
+    breaks: ["an interrupted slot keeps its time", "every slot is accounted for"],
+  },
+  {
     name: "what is gone keeps its plan",
     seams: [
       seam<typeof operations>("state/owner/operations", ({ UnplanOperation }) => ({

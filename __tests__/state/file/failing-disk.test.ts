@@ -96,10 +96,10 @@ describe("an update", () => {
     },
   );
 
-  it.each(afterwards)("that is safe when `%s` fails has succeeded", async (_, place) => {
+  it.each(afterwards)("that is safe when `%s` fails has succeeded", async (step, place) => {
     await using subject = await Subject.opened();
     for (const [number, code] of CODES.entries()) {
-      subject.failAt(place, code);
+      subject.failFrom(place, step, code);
       await update(subject, 2 * number + 1);
       expect(subject.bytes).toContain(`failure_count: ${2 * number + 1}\n`);
       subject.repair();

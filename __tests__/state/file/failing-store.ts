@@ -59,6 +59,17 @@ export class Subject implements AsyncDisposable {
     };
   }
 
+  /** From now on, the first step with this name from this place on fails: on a busy machine the lock is renewed in between. */
+  failFrom(place: number, name: string, code: string): void {
+    let hasFailed = false;
+    this.watched.steps.length = 0;
+    this.watched.before = (step) => {
+      if (hasFailed || this.watched.steps.length <= place || plainStep(step) !== name) return;
+      hasFailed = true;
+      throw systemError(code);
+    };
+  }
+
   repair(): void {
     this.watched.before = () => {};
   }
@@ -93,9 +104,9 @@ export const OPEN_FILES: readonly unknown[] = [
   "state.yaml.lock",
 ];
 
-/** Steps with the same name in every run. */
-function plainSteps({ steps }: WatchedDisk): string[] {
-  return steps.map((step) => step.replaceAll(/\d+-\d+-[0-9a-f]{12}-[0-9a-f]{24}/g, "held"));
+/** A step with the same name in every run. */
+function plainStep(step: string): string {
+  return step.replaceAll(/\d+-\d+-[0-9a-f]{12}-[0-9a-f]{24}/g, "held");
 }
 
 export async function stepsOf(
@@ -104,7 +115,7 @@ export async function stepsOf(
 ): Promise<string[]> {
   await using subject = await prepare();
   await act(subject);
-  return plainSteps(subject.watched);
+  return subject.watched.steps.map(plainStep);
 }
 
 export const places = (steps: readonly string[]): [string, number][] =>

@@ -147,7 +147,7 @@ describe("a file store on a disk of this machine", () => {
 
   it("looks at its file without waiting while that stays the same", async () => {
     const { store, clock, watched } = await opened();
-    await clock.advance("10m");
+    await clock.advance("4m");
     expect(await store.claimDue(10)).toEqual({
       claims: [],
       skipped: [],
@@ -371,7 +371,8 @@ describe("a file store that takes over from one that died", () => {
     expect(state).toMatchObject({
       status: "idle",
       next_run_at: START,
-      next_run_source: "catch-up",
+      next_run_source: "retry",
+      retry: { slot: START, attempt: 2 },
       interrupted_count: 1,
     });
     expect(state).not.toHaveProperty("claim");
@@ -380,17 +381,17 @@ describe("a file store that takes over from one that died", () => {
     expect((await store.claimDue(1)).claims).toHaveLength(1);
   });
 
-  it("counts it as failed when it happens again, to be planned with more distance", async () => {
+  it("leaves its slot for a minute later when it happens again", async () => {
     const stateDir = stateDirectory();
     await killedWhileRunning(stateDir, 2);
     const { store } = storeOn(stateDir);
     await store.open();
     expect(await store.read(X)).toMatchObject({
       status: "idle",
-      next_run_at: null,
+      next_run_at: new Date(Date.parse(START) + 60_000).toISOString(),
+      next_run_source: "retry",
+      retry: { slot: START, attempt: 3 },
       interrupted_count: 2,
-      failure_count: 1,
-      last_completed_at: START,
     });
   });
 

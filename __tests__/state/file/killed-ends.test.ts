@@ -1,10 +1,11 @@
 /** A process that is killed while it ends a job: after recovery the state and the record tell the same. */
-import { cpSync, readFileSync } from "node:fs";
+import { appendFileSync, cpSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { FakeClock } from "../../../src/clock.js";
 import type { EndedJobRecord } from "../../../src/index.js";
 import { FileStore } from "../../../src/state/file/file-store.js";
+import { signedName } from "../../../src/state/file/lock/process-identity.js";
 import { recordOutcome } from "../../../src/state/claim-rules.js";
 import type { Claim, JobFinish } from "../../../src/state/store.js";
 import { endedRecord, startedRecord } from "../../contract/records.js";
@@ -53,6 +54,7 @@ interface Scene {
   readonly store: FileStore;
   readonly watched: WatchedDisk;
   readonly claim: Claim;
+  readonly clock: FakeClock;
 }
 
 async function claimed({ isStarted = true }: { isStarted?: boolean } = {}): Promise<Scene> {
@@ -67,7 +69,7 @@ async function claimed({ isStarted = true }: { isStarted?: boolean } = {}): Prom
   if (isStarted)
     await store.startJobs([startedRecord(claim.jobId, { ...KEY, slot: SLOT, started_at: SLOT })]);
   watched.steps.length = 0;
-  return { stateDir, store, watched, claim };
+  return { stateDir, store, watched, claim, clock };
 }
 
 const isLogStep = (step: string): boolean => step.endsWith(".jsonl") || step.endsWith(" jobs");
@@ -108,14 +110,25 @@ class Gate {
   });
 }
 
-/** A store that opens what the killed process left on disk. */
-async function nextOwner({ stateDir }: Scene): Promise<FileStore> {
+/** What the killed process left on disk. */
+function copyOf({ stateDir }: Scene): string {
   const copy = stateDirectory();
   cpSync(join(stateDir, "state.yaml"), join(copy, "state.yaml"));
-  cpSync(join(stateDir, "jobs"), join(copy, "jobs"), { recursive: true, force: true });
+  const jobs = join(stateDir, "jobs");
+  if (existsSync(jobs)) cpSync(jobs, join(copy, "jobs"), { recursive: true, force: true });
+  return copy;
+}
+
+function storeOn(stateDir: string, disk?: WatchedDisk): FileStore {
   const clock = new FakeClock("2026-03-01T00:10:00.000Z");
-  const store = new FileStore({ stateDir: copy, clock, logger: quiet });
+  const store = new FileStore({ stateDir, clock, logger: quiet }, { disk: disk?.disk });
   onTestFinished(() => store.close());
+  return store;
+}
+
+/** A store that opens what the killed process left on disk. */
+async function nextOwner(scene: Scene): Promise<FileStore> {
+  const store = storeOn(copyOf(scene));
   await store.open();
   return store;
 }
@@ -140,6 +153,7 @@ describe.each([true, false])(
         last_error: null,
         failure_count: 0,
         last_job: { id: scene.claim.jobId, slot: SLOT, trigger: "interval", attempt: 1, status: "completed" },
+        accounted_until: SLOT,
       });
       await store.define({ schedules: [KEY] });
       expect((await store.claimDue(10)).claims).toEqual([]);
@@ -169,13 +183,70 @@ describe("a process killed at any step of ending a job", () => {
     const store = await nextOwner(scene);
     const { status, next_run_source, last_job } = await store.read(KEY);
     const job = await store.jobs.get(scene.claim.jobId);
-    const isRunAgain = next_run_source === "catch-up";
+    const isRunAgain = next_run_source === "retry";
     expect(status).toBe("idle");
     expect({ isRunAgain, status: job?.status }).toEqual({
       isRunAgain,
-      status: isRunAgain ? "running" : "completed",
+      status: isRunAgain ? "interrupted" : "completed",
     });
     expect(last_job?.id).toBe(isRunAgain ? undefined : scene.claim.jobId);
+  });
+});
+
+describe("a process killed before it had recorded its job", () => {
+  it.each([true, false])(
+    "leaves an interrupted record, made from the claim: opened %s",
+    async (isStarted) => {
+      const scene = await claimed({ isStarted });
+      const store = await nextOwner(scene);
+      expect(await store.jobs.list()).toEqual([
+        record(scene.claim, {
+          status: "interrupted",
+          error: "interrupted: the process that ran the job ended",
+          attempt: 1,
+          finished_at: "2026-03-01T00:10:00.000Z",
+          duration_ms: null,
+        }),
+      ]);
+      expect(await store.read(KEY)).toMatchObject({ status: "idle", interrupted_count: 1 });
+      await scene.store.close();
+    },
+  );
+
+  it("has the record also when the process that recovers is killed before it has freed the claim", async () => {
+    const scene = await claimed({ isStarted: false });
+    const watched = new WatchedDisk();
+    const copy = copyOf(scene);
+    const second = storeOn(copy, watched);
+    watched.before = (step) => {
+      const isRecorded = watched.count(/^write .*\.jsonl$/) > 0;
+      if (isRecorded && step.startsWith("rename")) throw new Error("killed");
+    };
+    await expect(second.open()).rejects.toThrow(": killed");
+    watched.before = () => {};
+    expect((await second.read(KEY)).claim?.job_id).toBe(scene.claim.jobId);
+    expect((await second.jobs.get(scene.claim.jobId))?.status).toBe("interrupted");
+    const third = storeOn(copy);
+    await third.open();
+    expect(await third.read(KEY)).toMatchObject({ next_run_source: "retry", interrupted_count: 1 });
+    expect(await third.jobs.list()).toHaveLength(1);
+    await scene.store.close();
+  });
+});
+
+describe("a record that is open while no claim belongs to it", () => {
+  it("is closed as interrupted within 5 minutes, and a job that runs stays open", async () => {
+    const { store, claim, clock, stateDir } = await claimed();
+    onTestFinished(() => store.close());
+    const deadProcess = signedName("0".repeat(24)).replace(/^\d+-\d+/, "4194303-1");
+    const id = "job-2026-03-01-zzzzzzzz";
+    const orphan = { ...startedRecord(id, { ...KEY, started_at: SLOT }), process: deadProcess };
+    appendFileSync(join(stateDir, "jobs", "2026-03-01.jsonl"), `${JSON.stringify(orphan)}\n`);
+    await clock.advance("299s");
+    expect((await store.jobs.get(id))?.status).toBe("running");
+    await clock.advance("1s");
+    await vi.waitFor(async () => expect((await store.jobs.get(id))?.status).toBe("interrupted"));
+    expect((await store.jobs.get(claim.jobId))?.status).toBe("running");
   });
 });
 
@@ -203,7 +274,7 @@ describe("a claim whose job ended before its process was killed", () => {
     const store = await nextOwner(scene);
     expect(await store.read(KEY)).toMatchObject({
       status: "idle",
-      next_run_source: "catch-up",
+      next_run_source: "retry",
       interrupted_count: 1,
       last_error: "its lease ran out",
     });

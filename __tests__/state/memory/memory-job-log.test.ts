@@ -26,6 +26,26 @@ describe("a MemoryJobLog at its limit", () => {
     expect(await log.list()).toEqual([...more, running]);
   });
 
+  it("forgets the oldest ended jobs of a busy schedule, and none of the others", async () => {
+    const log = new MemoryJobLog({ clock: new FakeClock(), keep: 2 });
+    const run = async (schedule: string): Promise<string> => {
+      const { id } = await log.start({ agent: "a", schedule, trigger: "interval" });
+      await log.finish(id, { status: "completed" });
+      return id;
+    };
+    const quiet = await run("quiet");
+    const busy = [];
+    for (let count = 0; count < 5; count++) busy.unshift(await run("busy"));
+    expect((await log.list()).map(({ id }) => id)).toEqual([...busy.slice(0, 2), quiet]);
+    expect(await log.readOutput(busy[4] ?? "")).toBeUndefined();
+  });
+
+  it.each([0, -1, 1.5, NaN])("refuses to keep %d jobs of a schedule", (keep) => {
+    expect(() => new MemoryJobLog({ keep })).toThrow(
+      `Invalid keep ${keep}: expected a whole number from 1, or Infinity for no limit.`,
+    );
+  });
+
   it("does not miss the record of a job that it may have forgotten", async () => {
     const log = new MemoryJobLog({ clock: new FakeClock(), maxJobs: 1 });
     const [first, second, third] = ["aaaaaa", "bbbbbb", "cccccc"].map((suffix) => `job-2026-11-15-${suffix}`);

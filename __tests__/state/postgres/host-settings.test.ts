@@ -5,7 +5,7 @@ import { DatabaseLocation } from "../../../src/cli/location/database-location.js
 import type { OutsideChange } from "../../../src/index.js";
 import { Database } from "../../../src/state/postgres/connection/database.js";
 import { listNodes } from "../../../src/state/postgres/node/list-nodes.js";
-import { migrate } from "../../../src/state/postgres/schema/migrate.js";
+import { migrate, SCHEMA_VERSION } from "../../../src/state/postgres/schema/migrate.js";
 import { processLogger } from "../../../src/logger.js";
 import { completeClaim, key, only, planAll, scene } from "./scene.js";
 import { newSchema, sharedPool } from "./schema.js";
@@ -119,7 +119,7 @@ describe.each([
     const schema = newSchema();
     change();
     await migrate(poolOf(), schema);
-    expect(await migrate(poolOf(), schema)).toEqual({ from: 2, to: 2 });
+    expect(await migrate(poolOf(), schema)).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION });
   });
 });
 

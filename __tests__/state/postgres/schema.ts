@@ -22,6 +22,7 @@ const TABLES = [
   "receipts",
   "jobs",
   "job_outputs",
+  "requests",
 ];
 
 /** One pool for all tests of a file; it does not keep the process. */

@@ -19,7 +19,7 @@ export const cancelCommand: Command = {
   arguments: [JOB],
   options: [WAIT],
   examples: [
-    { command: "rota cancel job-2026-11-15-k3x9qa", comment: "cancel it" },
+    { command: "rota cancel job-2026-11-15-k3x9qa7f", comment: "cancel it" },
     {
       command: "rota cancel reports/nightly --wait",
       comment: "the latest job of a schedule, and wait for its end",

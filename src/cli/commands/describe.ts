@@ -1,13 +1,15 @@
-/** `rota describe`: everything about a schedule, or about all schedules of an agent. */
+/** `rota describe`: everything about a schedule, about all schedules of an agent, or about a job (describe-job.ts). */
 import type { Fields } from "../../fields.js";
 import { isoTimeMs } from "../../iso-time.js";
+import { backfillProgress } from "../../scheduler/control/backfill.js";
 import type { Plan } from "../../scheduler/planning/governor.js";
 import type { JobRecord } from "../../state/job-log/job-log.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
-import type { Call, Command } from "../command.js";
-import { agentDefinition, formatFields, scheduleDefinition } from "../format/definition.js";
+import type { Argument, Call, Command } from "../command.js";
+import { agentDefinition, formatFields, scheduleDefinition, secretVariables } from "../format/definition.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { findTargets, TARGET } from "../fleet/find-target.js";
+import { findJobById } from "../fleet/find-job.js";
+import { findTargets } from "../fleet/find-target.js";
 import {
   type Fleet,
   type FleetSchedule,
@@ -30,19 +32,36 @@ import {
 import { oneLine } from "../format/text-width.js";
 import { zonedTime } from "../format/when.js";
 import { tookText } from "../format/job.js";
+import { progressText } from "./backfill.js";
+import { describeJob } from "./describe-job.js";
 
 const RUNS_SHOWN = 5;
 const JOBS_SHOWN = 5;
 const LABEL_WIDTH = 14;
 
+const SUBJECT: Argument = {
+  name: "agent/schedule or job",
+  isRequired: true,
+  summary: "The schedule; or an agent, for all of its schedules; or a job's id or the end of it.",
+  completion: "schedule",
+};
+
 export const describeCommand: Command = {
   name: "describe",
-  summary: "Show everything about a schedule: its definition, its state, its next runs and its last jobs.",
-  details: ["Values that may hold a password (variables, headers, arguments of commands) are hidden."],
-  arguments: [TARGET],
+  summary:
+    "Show everything about a schedule, with its next runs and last jobs; or about a job, and why it ran.",
+  details: [
+    "Values that may hold a password are hidden: variables, headers, bodies, paths of URLs, and arguments that follow a flag " +
+      "such as --token, look like a key, or contain the value of a variable of the environment.",
+  ],
+  arguments: [SUBJECT],
   examples: [
     { command: "rota describe reports/nightly", comment: "one schedule" },
     { command: "rota describe reports --json", comment: "all schedules of an agent, for a program" },
+    {
+      command: "rota describe job-2026-11-15-k3x9qa7c",
+      comment: "one job: its slot, its reason, its attempt, its end and its last lines",
+    },
   ],
   run: describe,
 };
@@ -58,6 +77,11 @@ async function describe(call: Call): Promise<ExitCode> {
   const { args, isJson, output } = call;
   await using fleet = await readFleet(call);
   const { connection, now } = fleet;
+  const job = await jobNamed(fleet, args[0] ?? "");
+  if (job !== undefined) {
+    await describeJob(call, connection, job);
+    return EXIT.ok;
+  }
   const targets = findTargets(fleet.schedules, args[0] ?? "");
   const orphans = await connection.orphans();
   const descriptions: Description[] = [];
@@ -66,13 +90,20 @@ async function describe(call: Call): Promise<ExitCode> {
     const jobs = await connection.store.jobs.list({ agent, schedule: name, limit: JOBS_SHOWN });
     descriptions.push(descriptionOf(schedule, fleet, { jobs, isOrphan: orphans.has(schedule) }));
   }
-  if (isJson) output.json(descriptions.map((description) => jsonOf(description, now)));
+  const secrets = secretVariables(call.context.env);
+  if (isJson) output.json(descriptions.map((description) => jsonOf(description, now, secrets)));
   else
     for (const [index, description] of descriptions.entries()) {
       if (index > 0) output.line();
-      write(call, description, now);
+      write(call, description, now, secrets);
     }
   return EXIT.ok;
+}
+
+/** The job that a text names by its id or the end of it; `undefined` when it names a schedule, or nothing. */
+async function jobNamed({ schedules, connection }: Fleet, text: string): Promise<JobRecord | undefined> {
+  const isKnown = schedules.some((key) => key.agent === text || nameOf(key) === text);
+  return isKnown ? undefined : findJobById(connection.store.jobs, text);
 }
 
 interface Asked {
@@ -93,7 +124,12 @@ function descriptionOf(schedule: FleetSchedule, fleet: Fleet, { jobs, isOrphan }
   return { schedule, why: whyOf(schedule, about), runs, jobs };
 }
 
-function write({ output }: Call, { schedule, why, runs, jobs }: Description, now: Date): void {
+function write(
+  { output }: Call,
+  { schedule, why, runs, jobs }: Description,
+  now: Date,
+  secrets: readonly string[],
+): void {
   const { agentDefinition: agent, definition, state } = schedule;
   const zone = definition?.type === "cron" ? definition.timezone : undefined;
   const status = displayStatus(schedule, now);
@@ -108,7 +144,7 @@ function write({ output }: Call, { schedule, why, runs, jobs }: Description, now
   const shownWhy = oneLine(why);
   const reason = shownWhy.startsWith(status) ? shownWhy.slice(status.length) : `: ${shownWhy}`;
   output.line(`${label("Status")}${shownStatus}${reason}`);
-  say("Agent", agent === undefined ? undefined : formatFields(agentDefinition(agent)));
+  say("Agent", agent === undefined ? undefined : formatFields(agentDefinition(agent, secrets)));
   say("Definition", definition === undefined ? undefined : formatFields(scheduleDefinition(definition)));
   const nextRunAt = nextRunOf(schedule, now);
   say(
@@ -139,6 +175,7 @@ function writeList(output: Output, title: string, lines: readonly string[]): voi
 function stateLines(state: ScheduleState, now: Date): readonly (readonly [string, string | undefined])[] {
   const { failure_count, hint, last_error, missed_count } = state;
   const until = pausedUntil(state, now);
+  const backfill = backfillProgress(state);
   const pause =
     until === undefined
       ? undefined
@@ -151,8 +188,13 @@ function stateLines(state: ScheduleState, now: Date): readonly (readonly [string
     ["Last end", shownTime(state.last_completed_at, now)],
     ["Last error", last_error ?? undefined],
     ["Failures", (failure_count ?? 0) > 0 ? `${failure_count} in a row` : undefined],
+    [
+      "Given up",
+      (state.abandoned_count ?? 0) > 0 ? `${state.abandoned_count} after interruptions` : undefined,
+    ],
     ["Missed", (missed_count ?? 0) > 0 ? missed : undefined],
     ["Paused", pause],
+    ["Backfill", backfill === undefined ? undefined : progressText(backfill)],
     ["Hint", hint == null ? undefined : formatFields({ ...hint })],
   ];
 }
@@ -168,7 +210,7 @@ function jobLine(job: JobRecord, now: Date): string {
   return `${job.id}  ${started}  ${job.status} ${tookText(job, now)}${said === null ? "" : `  ${said}`}`;
 }
 
-function jsonOf({ schedule, why, runs, jobs }: Description, now: Date): Fields {
+function jsonOf({ schedule, why, runs, jobs }: Description, now: Date, secrets: readonly string[]): Fields {
   const { agent, agentDefinition: definedAgent, definition, origin, state } = schedule;
   return {
     agent,
@@ -176,7 +218,7 @@ function jsonOf({ schedule, why, runs, jobs }: Description, now: Date): Fields {
     status: displayStatus(schedule, now),
     why,
     origin,
-    agent_definition: definedAgent === undefined ? null : agentDefinition(definedAgent),
+    agent_definition: definedAgent === undefined ? null : agentDefinition(definedAgent, secrets),
     definition: definition === undefined ? null : scheduleDefinition(definition),
     state,
     next_runs: runs.map(({ nextRunAt, source }) => ({ at: nextRunAt.toISOString(), source })),

@@ -4,6 +4,7 @@ import type { Call, Command } from "../command.js";
 import { counted } from "../format/counted.js";
 import { checkClock, checkProcesses, checkZones, judgeNode } from "../doctor/environment.js";
 import { failure, fine, type Finding, warning } from "../doctor/finding.js";
+import { checkPrograms } from "../doctor/programs.js";
 import { CliError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { locate, locateState, namedLocation } from "../location/locate.js";
@@ -14,8 +15,11 @@ import { oneLine } from "../format/text-width.js";
 export const doctorCommand: Command = {
   name: "doctor",
   summary:
-    "Check what Rota depends on: configuration, state directory or database, locks, disk, zones, clock, Node.",
-  details: ["Changes nothing. The exit code is 1 when a problem keeps Rota from working."],
+    "Check what Rota depends on: configuration, programs, state directory or database, locks, disk, zones, clock, Node.",
+  details: [
+    "Changes nothing. The exit code is 1 when a problem keeps Rota from working: also when a program of a command does not " +
+      "exist, and when a scheduler is gone that was not stopped.",
+  ],
   examples: [
     { command: "rota doctor", comment: "is everything in order here?" },
     {
@@ -65,6 +69,7 @@ async function locationOf(call: Call, findings: Finding[]): Promise<StateLocatio
       config === undefined
         ? fine(about, "none, the state alone")
         : fine(about, `${shownPath(config.files[0] ?? "")}: ${counted(config.agents.length, "agent")}`),
+      ...(config === undefined ? [] : await checkPrograms(config.agents, call.context)),
     );
     return location;
   } catch (error) {

@@ -12,6 +12,7 @@ import {
   nameOf,
   readFleet,
 } from "../fleet/fleet.js";
+import { shortIds } from "../format/job.js";
 import { formatLiveSchedulers } from "../format/schedulers.js";
 import {
   nextRunOf,
@@ -36,12 +37,12 @@ const NAMES = flag("names", { summary: "Print only agent/schedule, one per line.
 
 const COLUMNS: readonly Column[] = [
   { title: "NEXT", dropAs: 2 },
-  { title: "IN", align: "right" },
+  { title: "IN", align: "right", dropAs: 4 },
   { title: "LAST", dropAs: 1 },
-  { title: "AGO", align: "right" },
+  { title: "AGO", align: "right", dropAs: 3 },
   { title: "STATUS" },
-  { title: "AGENT/SCHEDULE", cutTo: 10 },
-  { title: "WHY", cutTo: 8 },
+  { title: "AGENT/SCHEDULE" },
+  { title: "WHY", cutTo: 8, dropAs: 5 },
 ];
 
 export const listCommand: Command = {
@@ -119,7 +120,8 @@ function cellsOf({ schedule, status, nextRunAt, lastRunAt, why }: Row, now: Date
     lastRunAt === undefined ? "-" : relativeTime(lastRunAt, now),
     { text: status, style: STATUS_STYLES[status] },
     nameOf(schedule),
-    why,
+    // It contains the job's id, which the end of the id stands for on a narrow terminal.
+    status === "running" ? { text: why, short: shortIds(why), isWhole: true } : why,
   ];
 }
 
@@ -143,6 +145,7 @@ function jsonOf({ schedule, status, nextRunAt, lastRunAt, why }: Row): unknown {
     last_run_at: lastRunAt?.toISOString() ?? null,
     last_error: state.last_error ?? null,
     failure_count: state.failure_count ?? 0,
+    abandoned_count: state.abandoned_count ?? 0,
     missed_count: state.missed_count ?? 0,
     paused_until: state.paused_until ?? null,
     hint: state.hint ?? null,

@@ -1,7 +1,7 @@
 /** `rota migrate`: creates the tables in a database, or brings them up to date, without a scheduler. */
 import type { Call, Command } from "../command.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { openDatabase, requiredAddress } from "../location/named-database.js";
+import { requiredDatabase } from "../location/locate.js";
 
 export const migrateCommand: Command = {
   name: "migrate",
@@ -13,14 +13,14 @@ export const migrateCommand: Command = {
   ],
   examples: [
     { command: "rota migrate --database-url postgres://rota@db/app", comment: "create or update its tables" },
-    { command: "rota migrate --json", comment: "the database of DATABASE_URL, for a program" },
+    { command: "rota migrate --json", comment: "the database of ROTA_DATABASE_URL, for a program" },
   ],
   run: migrate,
 };
 
 async function migrate(call: Call): Promise<ExitCode> {
   const { isJson, output } = call;
-  const location = await openDatabase(requiredAddress(call));
+  const location = await requiredDatabase(call);
   const { from, to } = await location.migrate();
   if (isJson) output.json({ database: location.name, from, to });
   else if (from === to) output.message(`${location.name} is up to date: version ${to}.`);

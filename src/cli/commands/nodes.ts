@@ -4,12 +4,12 @@ import type { Call, Command } from "../command.js";
 import { counted } from "../format/counted.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { messageLogger } from "../fleet/fleet.js";
-import { openDatabase, requiredAddress } from "../location/named-database.js";
+import { requiredDatabase } from "../location/locate.js";
 import type { Cell, Column } from "../format/table.js";
 import { relativeTime, timeCell } from "../format/when.js";
 
 const COLUMNS: readonly Column[] = [
-  { title: "NAME", cutTo: 10 },
+  { title: "NAME" },
   { title: "HOST", cutTo: 10, dropAs: 2 },
   { title: "PID", align: "right" },
   { title: "STARTED", dropAs: 1 },
@@ -29,14 +29,14 @@ export const nodesCommand: Command = {
   ],
   examples: [
     { command: "rota nodes --database-url postgres://rota@db/app", comment: "the nodes of a fleet" },
-    { command: "rota nodes --json", comment: "the nodes on DATABASE_URL, for a program" },
+    { command: "rota nodes --json", comment: "the nodes on ROTA_DATABASE_URL, for a program" },
   ],
   run: nodes,
 };
 
 async function nodes(call: Call): Promise<ExitCode> {
   const { context, isJson, output } = call;
-  const location = await openDatabase(requiredAddress(call));
+  const location = await requiredDatabase(call);
   await using connection = await location.connect({ clock: context.clock, logger: messageLogger(call) });
   const found = await connection.nodes();
   const now = connection.clock.now();

@@ -11,7 +11,7 @@ export function runCommandOn(host: RunHost): Command {
     details: [
       "On a terminal it shows a live view. Otherwise, and with --no-live, it prints a line on stdout for each job " +
         "that starts or ends. Messages about the run itself go to stderr.",
-      "With --database-url, or DATABASE_URL in the environment, the state is in PostgreSQL, and any number of " +
+      "With --database-url, ROTA_DATABASE_URL in the environment, or `database` in the configuration, the state is in PostgreSQL, and any number of " +
         "schedulers may share it, on any number of machines: each slot runs once, and capacities hold across all of " +
         "them. Missing tables are created. The package pg must be installed beside Rota.",
       "SIGINT and SIGTERM stop it: no new job starts, and running jobs may end. Jobs that take longer than " +
@@ -21,8 +21,10 @@ export function runCommandOn(host: RunHost): Command {
         "an invalid configuration, and 130 or 143 after a second SIGINT or SIGTERM.",
       "--json prints a line of JSON for each notice. Each has time and event, and a notice about a schedule has agent " +
         "and schedule: job:started and job:finished have job, the record as in `rota jobs --json`; " +
-        "schedule:planned has next_run_at and source; schedule:skipped has reason and slot; schedule:missed has " +
-        "slot, late_ms and grace_ms; scheduler:started has pid; scheduler:stopping has reason, timeout_ms and jobs; " +
+        "schedule:planned has next_run_at and source; schedule:skipped has reason, slot, " +
+        "last_slot and count (null for a slot that only waits); schedule:missed has slot, last_slot, count, late_ms " +
+        "and grace_ms; schedule:abandoned has slot and attempts; scheduler:started has pid; scheduler:stopping has " +
+        "reason, timeout_ms and jobs; " +
         "scheduler:stopped has running_job_count; scheduler:error has error and code; config:reloaded has agents, " +
         "schedules and options; config:refused has problems.",
     ],

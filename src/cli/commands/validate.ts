@@ -5,7 +5,8 @@ import { ConfigError } from "../../scheduler/definition/errors.js";
 import type { Argument, Call, Command } from "../command.js";
 import { counted } from "../format/counted.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { CONFIG_NAME, findConfig, noConfigError, readConfig } from "../location/locate.js";
+import { CONFIG_NAME, findConfig, noConfigError, readConfig, RUNNERS } from "../location/locate.js";
+import { configuredAddress } from "../location/named-database.js";
 import { shownPath } from "../format/shown-path.js";
 
 const FILE: Argument = {
@@ -34,9 +35,16 @@ async function validate(call: Call): Promise<ExitCode> {
   const file = args[0] === undefined ? await findConfig(call) : resolve(context.cwd, args[0]);
   if (file === undefined) throw noConfigError(context.cwd);
   try {
-    const config = await readConfig(file, context);
+    const config = await readConfig(file, context, { runners: RUNNERS });
     if (isJson)
-      output.json({ valid: true, file, ...tally(config), state_dir: config.stateDir, problems: [] });
+      output.json({
+        valid: true,
+        file,
+        ...tally(config),
+        state_dir: config.stateDir,
+        database: configuredAddress(call, config)?.name ?? null,
+        problems: [],
+      });
     else output.line(`${shownPath(file)} is valid: ${formatTally(tally(config))}.`);
     return EXIT.ok;
   } catch (error) {

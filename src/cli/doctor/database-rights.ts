@@ -30,6 +30,7 @@ export const TABLES: readonly string[] = [
   "polls",
   "queue",
   "receipts",
+  "requests",
   "running",
   "schedules",
   "states",

@@ -3,6 +3,7 @@ import type { Clock } from "../../clock.js";
 import { messageOf } from "../../errors.js";
 import type { Logger } from "../../logger.js";
 import { listNodes, type NodeRecord } from "../../state/postgres/node/list-nodes.js";
+import { requireOwnSessions } from "../../state/postgres/connection/own-sessions.js";
 import { SCHEMA_VERSION } from "../../state/postgres/schema/migrate.js";
 import { counted, shortList } from "../format/counted.js";
 import type { DatabaseLocation, DatabaseSession } from "../location/database-location.js";
@@ -41,6 +42,11 @@ export async function checkDatabase(
   await using _ = session;
   const { database, now, version } = session;
   const tookMs = clock.monotonic() - askedMs;
+  try {
+    await requireOwnSessions(database.pool);
+  } catch (error) {
+    return [failure("database", messageOf(error))];
+  }
   const facts = await readFacts(database);
   const findings = [
     judgeServer(location.name, facts),
@@ -77,8 +83,11 @@ export function judgeNodes(nodes: readonly NodeRecord[], now: Date): readonly Fi
   const late = nodes.filter(({ isLate }) => isLate);
   const living = nodes.length - late.length;
   const shown = late.map(({ name, seenAt }) => `${oneLine(name)} ${relativeTime(seenAt, now)}`);
+  const areGone = living === 0 && late.length > 0;
   return [
-    fine(about, living === 0 ? "none is running" : `${counted(living, "node")} alive`),
+    areGone
+      ? failure(about, "no node is alive, and none signed off: start one again")
+      : fine(about, living === 0 ? "none is running" : `${counted(living, "node")} alive`),
     ...(late.length === 0
       ? []
       : [

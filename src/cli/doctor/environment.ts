@@ -2,9 +2,9 @@
 import { existsSync } from "node:fs";
 import type { Clock } from "../../clock.js";
 import { timeZone } from "../../scheduler/timing/time-zone.js";
+import { oldNodeMessage } from "../node-version.js";
 import { failure, fine, type Finding, warning } from "./finding.js";
 
-const OLDEST_NODE = [20, 19] as const;
 const FEWEST_ZONES = 300;
 const MEASURED_MS = 100;
 const MOST_DRIFT_MS = 50;
@@ -12,11 +12,8 @@ const MOST_DRIFT_MS = 50;
 const EARLIEST_MS = Date.UTC(2026, 0, 1);
 
 export function judgeNode(version: string): Finding {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  const [oldestMajor, oldestMinor] = OLDEST_NODE;
-  const isOld = major < oldestMajor || (major === oldestMajor && minor < oldestMinor);
-  if (!isOld) return fine("Node", version);
-  return failure("Node", `${version} is too old: Rota needs ${OLDEST_NODE.join(".")} or newer`);
+  const message = oldNodeMessage(version);
+  return message === undefined ? fine("Node", version) : failure("Node", message);
 }
 
 /** A Node built without full ICU knows some names of zones but not their rules. */

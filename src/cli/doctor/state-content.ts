@@ -38,7 +38,10 @@ export function judgeOwner(owner: Owner | undefined, now: Date): Finding {
   const seen = relativeTime(owner.seenAt, now);
   const silentMs = now.getTime() - owner.seenAt.getTime();
   if (!owner.isAlive)
-    return warning(about, `${who} is gone, last seen ${seen}: the next scheduler takes its place`);
+    return failure(
+      about,
+      `${who} is gone, last seen ${seen}: start it again, and it takes over what is left`,
+    );
   if (silentMs > LONG_SILENCE_MS)
     return warning(
       about,

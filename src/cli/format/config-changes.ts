@@ -6,6 +6,7 @@ import { oneLine } from "./text-width.js";
 
 const OPTION_KEYS: Readonly<Record<ConfigOption, string>> = {
   checkInterval: "check_interval",
+  database: "database",
   jitterPercent: "jitter",
   maxConcurrent: "max_concurrent",
   stateDir: "state_dir",

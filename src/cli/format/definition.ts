@@ -9,42 +9,84 @@ const HIDDEN = "[hidden]";
 const SECRET_NAME = /auth|credential|key|pass|secret|token/i;
 /** Maps in which every value may be a secret. */
 const SECRET_MAPS = new Set(["env", "headers"]);
-/** Only the first part of these is shown: the program, or the origin of the URL. The rest may hold a secret. */
-const NAMED_ONLY = new Set(["body", "command", "url"]);
+/** Of a URL only the origin is shown. The rest may hold a secret. */
+const NAMED_ONLY = new Set(["body", "url"]);
+/** Variables of the environment that hold no secret. */
+const OPEN_VARIABLES =
+  /^(?:COLORTERM|EDITOR|HOME|HOSTNAME|LANG|LC_\w+|LOGNAME|NODE_ENV|OLDPWD|PATH|PWD|SHELL|SHLVL|TERM|TMPDIR|TZ|USER|npm_\w+)$/;
+/** Shorter values would be found in ordinary words. */
+const SHORTEST_SECRET = 4;
+/** Texts that are secrets by their form: keys of well-known services, signed tokens, and passwords in addresses. */
+const SECRET_FORM =
+  /^(?:sk|pk|rk)[-_]\w|^(?:gh[a-z]|github_pat|glpat|xox[a-z]|npm)[-_]\w|^AKIA|^eyJ|:\/\/[^/\s]*:[^/\s]*@|\bBearer\s/;
 
-/** The agent without its schedules. */
-export function agentDefinition(agent: Agent): Fields {
+/** Values of the environment that must not be shown: the configuration may have put them anywhere. */
+export function secretVariables(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  return Object.entries(env).flatMap(([name, value = ""]) =>
+    OPEN_VARIABLES.test(name) || value.length < SHORTEST_SECRET ? [] : [value],
+  );
+}
+
+/** The agent without its schedules; `secrets`: texts that hide an argument of its command. */
+export function agentDefinition(agent: Agent, secrets: readonly string[] = []): Fields {
   const { schedules: _, run, ...others } = agent;
   const own = run === undefined ? {} : { run: "a function" };
-  return { ...shown(others), ...own, instances: { max_concurrent: capacityOf(agent) } };
+  return {
+    ...shown(others, [...secrets, ...valuesOfEnv(others)]),
+    ...own,
+    instances: { max_concurrent: capacityOf(agent) },
+  };
 }
 
 export function scheduleDefinition(schedule: AgentSchedule): Fields {
-  return shown({ ...schedule });
+  return shown({ ...schedule }, []);
 }
 
-function shown(fields: Fields): Fields {
-  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, shownValue(key, value)]));
+/** The values of every `env` in a definition. */
+function valuesOfEnv(fields: Fields): readonly string[] {
+  return Object.entries(fields).flatMap(([key, value]) => {
+    if (!isFields(value)) return [];
+    if (key !== "env") return valuesOfEnv(value);
+    return Object.values(value).flatMap((one) =>
+      typeof one === "string" && one.length >= SHORTEST_SECRET ? [one] : [],
+    );
+  });
 }
 
-function shownValue(key: string, value: unknown): unknown {
+function shown(fields: Fields, secrets: readonly string[]): Fields {
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [key, shownValue(key, value, secrets)]),
+  );
+}
+
+function shownValue(key: string, value: unknown, secrets: readonly string[]): unknown {
   if (value == null) return value;
   if (SECRET_MAPS.has(key) && isFields(value)) return hiddenValues(value);
   if (NAMED_ONLY.has(key)) return namedOnly(key, value);
+  if (key === "command" && Array.isArray(value)) return shownCommand(value, secrets);
   if (SECRET_NAME.test(key)) return HIDDEN;
-  if (Array.isArray(value)) return value.map((part: unknown) => shownValue("", part));
-  return isFields(value) ? shown(value) : value;
+  if (Array.isArray(value)) return value.map((part: unknown) => shownValue("", part, secrets));
+  return isFields(value) ? shown(value, secrets) : value;
 }
 
 function hiddenValues(values: Fields): Fields {
   return Object.fromEntries(Object.keys(values).map((name) => [name, HIDDEN]));
 }
 
+/** The program and its arguments: hidden is what follows a flag such as --password, and what is or contains a secret. */
+function shownCommand(command: readonly unknown[], secrets: readonly string[]): readonly unknown[] {
+  return command.map((part, index) => {
+    if (index === 0 || typeof part !== "string") return part;
+    const before = command[index - 1];
+    if (index > 1 && typeof before === "string" && /^-[^=]*$/.test(before) && SECRET_NAME.test(before))
+      return HIDDEN;
+    const [, name = "", value = ""] = /^([^=\s]+)=(.*)$/s.exec(part) ?? [];
+    if (value !== "" && SECRET_NAME.test(name)) return `${name}=${HIDDEN}`;
+    return SECRET_FORM.test(part) || secrets.some((secret) => part.includes(secret)) ? HIDDEN : part;
+  });
+}
+
 function namedOnly(key: string, value: unknown): unknown {
-  if (key === "command" && Array.isArray(value)) {
-    const [program, ...rest]: readonly unknown[] = value;
-    return rest.length === 0 ? [program] : [program, HIDDEN];
-  }
   if (key === "url" && typeof value === "string" && URL.canParse(value))
     return `${new URL(value).origin}/${HIDDEN}`;
   return HIDDEN;

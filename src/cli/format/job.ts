@@ -1,4 +1,4 @@
-/** A job's status and duration in tables and messages. Pure. */
+/** A job's status, duration and reason in tables and messages. Pure. */
 import { isoTimeMs } from "../../iso-time.js";
 import type { JobRecord, JobStatus } from "../../state/job-log/job-log.js";
 import type { Style } from "./style.js";
@@ -17,4 +17,40 @@ export const JOB_STYLES: Readonly<Record<JobStatus, Style>> = {
 export function tookText({ status, duration_ms, started_at }: JobRecord, now: Date): string {
   if (status === "running") return `${shortDuration(now.getTime() - (isoTimeMs(started_at) ?? 0))}…`;
   return duration_ms === null ? "-" : shortDuration(duration_ms);
+}
+
+/** Replaces job ids by their ends, which commands accept too. */
+export function shortIds(text: string): string {
+  return text.replaceAll(/job-\d{4}-\d\d-\d\d-(?=[0-9a-z]{6})/g, "");
+}
+
+/** A delay that is worth a word. */
+const LATE_MS = 60_000;
+
+const SOURCES: Readonly<Record<string, string>> = {
+  "baseline-interval": "its interval",
+  "baseline-cron": "its cron time",
+  "ai-interval": "hint, changed interval",
+  "ai-oneshot": "hint, one extra run",
+  "clamped-min": "not sooner than min_interval",
+  "clamped-max": "not later than max_interval",
+  paused: "end of a pause",
+  "first-run": "first run",
+  once: "once",
+  "catch-up": "catch-up for a missed run",
+  manual: "triggered manually",
+  retry: "tried again",
+  budget: "the budget allowed it again",
+  event: "events were pending",
+  workflow: "a step of a workflow",
+};
+
+/** Why a job ran, from its record alone: "its cron time, attempt 2, 5m late". */
+export function whyRan({ source, trigger, attempt, slot, started_at }: JobRecord): string {
+  const lateMs = (isoTimeMs(started_at) ?? 0) - (isoTimeMs(slot) ?? Infinity);
+  return [
+    source === null ? trigger : (SOURCES[source] ?? source),
+    ...(attempt > 1 ? [`attempt ${attempt}`] : []),
+    ...(lateMs >= LATE_MS ? [`${shortDuration(lateMs)} late`] : []),
+  ].join(", ");
 }

@@ -113,6 +113,7 @@ export function formatPlan({ state, definition }: Pick<FleetSchedule, "definitio
   if (source === "ai-oneshot") return `hint, one extra run${reason}`;
   if (source === "clamped-min") return `not sooner than min_interval${limitOf(definition, "min_interval")}`;
   if (source === "clamped-max") return `not later than max_interval${limitOf(definition, "max_interval")}`;
+  if (source === "retry") return `attempt ${state.retry?.attempt ?? 2}${slotOf(state)}`;
   return SOURCE_LABELS[source];
 }
 
@@ -123,6 +124,10 @@ const SOURCE_LABELS = {
   "catch-up": "catch-up for a missed run",
   manual: "triggered manually",
 } as const;
+
+function slotOf({ retry }: ScheduleState): string {
+  return retry == null ? "" : ` at the run of ${retry.slot.replace(/(:00)?\.000Z$/, "Z")}`;
+}
 
 function limitOf(definition: AgentSchedule | undefined, key: "max_interval" | "min_interval"): string {
   const limit = definition !== undefined && key in definition ? Reflect.get(definition, key) : undefined;

@@ -9,6 +9,9 @@ const MESSAGES: Readonly<Record<string, string>> = {
   disabled: "the schedule is disabled. `rota enable` enables it",
   unknown_schedule: "the running scheduler does not know it. Does it use a different configuration?",
   not_running: "the scheduler is not running this job",
+  expired: "the request came too late, or the clocks of this command and the scheduler differ by days",
+  key_reused: "its key was used within 24 hours with a different prompt or different data",
+  no_answer: "a scheduler has taken the request and not said what it did. See `rota jobs`",
 };
 
 export function formatRefusal(refusal: string | null | undefined): string {

@@ -23,6 +23,8 @@ interface StyledCell {
   readonly text: string;
   readonly style?: Style | undefined;
   readonly short?: string | undefined;
+  /** Whether it is never cut, as a name or an id: the column stays that wide, or is dropped. @default false */
+  readonly isWhole?: boolean | undefined;
 }
 
 export interface TableOptions {
@@ -55,6 +57,8 @@ interface Strip {
   readonly cells: readonly StyledCell[];
   /** The width of its widest cell. */
   readonly width: number;
+  /** The width to which it may be cut. */
+  readonly least: number;
 }
 
 function stripsOf(
@@ -65,17 +69,19 @@ function stripsOf(
   return columns.map((column, index) => {
     const cells = rows.map((row) => cleaned(row[index] ?? "", isShort));
     const width = cells.reduce((widest, { text }) => Math.max(widest, textWidth(text)), column.minWidth ?? 0);
-    return { column, cells, width };
+    const whole = cells.map(({ text, isWhole }) => (isWhole === true ? textWidth(text) : 0));
+    const least = Math.min(width, Math.max(column.cutTo ?? Infinity, ...whole));
+    return { column, cells, width, least };
   });
 }
 
 function cleaned(cell: Cell, isShort: boolean): StyledCell {
   if (typeof cell === "string") return { text: oneLine(cell) };
-  return { text: oneLine(isShort ? (cell.short ?? cell.text) : cell.text), style: cell.style };
+  return { ...cell, text: oneLine(isShort ? (cell.short ?? cell.text) : cell.text) };
 }
 
 function leastWidth(strips: readonly Strip[]): number {
-  return totalWidth(strips.map(({ column, width }) => Math.min(width, column.cutTo ?? Infinity)));
+  return totalWidth(strips.map(({ least }) => least));
 }
 
 function totalWidth(widths: readonly number[]): number {
@@ -92,9 +98,9 @@ function fit(strips: readonly Strip[], width: number): readonly number[] {
   const widths = strips.map((strip) => strip.width);
   for (let excess = totalWidth(widths) - width; excess > 0; excess--) {
     let widest = -1;
-    for (const [index, { column }] of strips.entries()) {
+    for (const [index, { least }] of strips.entries()) {
       const own = widths[index] ?? 0;
-      if (own > (column.cutTo ?? Infinity) && own > (widths[widest] ?? -1)) widest = index;
+      if (own > least && own > (widths[widest] ?? -1)) widest = index;
     }
     if (widest === -1) break;
     widths[widest] = (widths[widest] ?? 0) - 1;

@@ -1,5 +1,6 @@
 /** Parses the address of a PostgreSQL database, and names it without its password. Pure. */
-import { type CliError, usageError } from "../errors.js";
+import { EXPECTED_DATABASE, isDatabaseUrl } from "../../config/database-url.js";
+import { usageError } from "../errors.js";
 
 export const DEFAULT_SCHEMA = "rota";
 
@@ -12,13 +13,7 @@ export interface DatabaseAddress {
   readonly connectMs: number;
 }
 
-const PROTOCOLS = new Set(["postgres:", "postgresql:"]);
 const DEFAULT_CONNECT_MS = 10_000;
-
-/** Whether a text begins like a PostgreSQL address; it may still be invalid. */
-export function isPostgresUrl(text: string): boolean {
-  return /^postgres(ql)?:/i.test(text);
-}
 
 /** `from`: the option or variable, for messages. They never show the text itself, because it may hold a password. */
 export function databaseAddress(
@@ -27,10 +22,8 @@ export function databaseAddress(
   schema: string = DEFAULT_SCHEMA,
 ): DatabaseAddress {
   const url = text.trim();
-  if (!URL.canParse(url) || !hasWholeEscapes(url)) throw invalid(from);
-  const { protocol, username, host, pathname, search, hash, searchParams } = new URL(url);
-  // An "@" after the host means that a "/", "?" or "#" in the password ended the host too early.
-  if (!PROTOCOLS.has(protocol) || `${pathname}${search}${hash}`.includes("@")) throw invalid(from);
+  if (!isDatabaseUrl(url)) throw usageError(`Invalid ${from}: expected ${EXPECTED_DATABASE}`);
+  const { protocol, username, host, pathname, searchParams } = new URL(url);
   const user = username === "" ? "" : `${username}@`;
   const shown = `${protocol}//${user}${host}${pathname}`;
   const seconds = Number(searchParams.get("connect_timeout") ?? 0);
@@ -40,21 +33,4 @@ export function databaseAddress(
     name: schema === DEFAULT_SCHEMA ? shown : `${shown}, schema ${schema}`,
     connectMs: seconds > 0 ? seconds * 1000 : DEFAULT_CONNECT_MS,
   };
-}
-
-/** A "%" that is not part of an escape would be misread, or make the driver throw. */
-function hasWholeEscapes(url: string): boolean {
-  try {
-    decodeURIComponent(url);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function invalid(from: string): CliError {
-  return usageError(
-    `Invalid ${from}: expected postgres://user:password@host:5432/database, ` +
-      "with special characters percent-encoded, above all in the password",
-  );
 }

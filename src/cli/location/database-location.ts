@@ -5,8 +5,14 @@
 import { type Clock, systemClock } from "../../clock.js";
 import type { Logger } from "../../logger.js";
 import { Database } from "../../state/postgres/connection/database.js";
+import { forgetSchedule } from "../../state/postgres/rows/forget-schedule.js";
 import { readStates } from "../../state/postgres/rows/fleet-rows.js";
-import { listNodes, listOrphans, type NodeRecord } from "../../state/postgres/node/list-nodes.js";
+import {
+  listNodes,
+  listNodesOfJobs,
+  listOrphans,
+  type NodeRecord,
+} from "../../state/postgres/node/list-nodes.js";
 import {
   migrate,
   type Migrated,
@@ -174,6 +180,14 @@ export class DatabaseConnection extends OpenDatabase implements StateConnection 
     const keys = await listOrphans(this.database, this.clock.now(), this.#leaseNow());
     for (const key of keys) found.set(key, true);
     return { has: (key) => found.get(key) !== undefined };
+  }
+
+  nodesOf(jobIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return listNodesOfJobs(this.database, jobIds);
+  }
+
+  forget(key: ScheduleKey): Promise<boolean> {
+    return forgetSchedule(this.database, key);
   }
 
   output(jobId: string): Promise<Buffer | undefined> {

@@ -5,10 +5,11 @@ import { readOwner } from "../../state/file/lock/state-owner.js";
 import { FileStore } from "../../state/file/file-store.js";
 import { JobFiles } from "../../state/file/jobs/job-files.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
-import type { DueSlots } from "../../state/store.js";
-import type { Finding } from "../doctor/finding.js";
+import type { DueSlots, ScheduleKey } from "../../state/store.js";
+import { failure, type Finding } from "../doctor/finding.js";
 import { checkStateContent } from "../doctor/state-content.js";
 import { checkStateDirectory } from "../doctor/state-directory.js";
+import { refusedError } from "../errors.js";
 import { shownPath } from "../format/shown-path.js";
 import type {
   FleetStates,
@@ -20,6 +21,9 @@ import type {
   OpenOptions,
   ConnectOptions,
 } from "./state-location.js";
+
+const NOT_ON_WINDOWS =
+  "A state directory is not supported on Windows: run Rota in WSL, or keep the state in PostgreSQL with --database-url";
 
 export class DirectoryLocation implements StateLocation {
   readonly #stateDir: string;
@@ -33,16 +37,19 @@ export class DirectoryLocation implements StateLocation {
     return shownPath(this.#stateDir);
   }
 
-  connect({ clock, logger }: ConnectOptions): Promise<StateConnection> {
-    return Promise.resolve(new DirectoryConnection(this.#stateDir, clock, logger));
+  async connect({ clock, logger }: ConnectOptions): Promise<StateConnection> {
+    if (process.platform === "win32") throw refusedError(NOT_ON_WINDOWS);
+    return new DirectoryConnection(this.#stateDir, clock, logger);
   }
 
-  open({ clock, logger, isManualOnly = false }: OpenOptions): Promise<OpenState> {
+  async open({ clock, logger, isManualOnly = false }: OpenOptions): Promise<OpenState> {
+    if (process.platform === "win32") throw refusedError(NOT_ON_WINDOWS);
     const Store = isManualOnly ? ManualOnlyStore : FileStore;
-    return Promise.resolve(new OpenDirectory(new Store({ stateDir: this.#stateDir, logger }), clock));
+    return new OpenDirectory(new Store({ stateDir: this.#stateDir, clock, logger }), clock);
   }
 
   async check(clock: Clock): Promise<readonly Finding[]> {
+    if (process.platform === "win32") return [failure("system", NOT_ON_WINDOWS)];
     const { findings, isUsable } = await checkStateDirectory(this.#stateDir);
     return isUsable ? [...findings, ...(await checkStateContent(this.#stateDir, clock.now()))] : findings;
   }
@@ -87,6 +94,14 @@ class DirectoryConnection extends OpenDirectory implements StateConnection {
 
   async orphans(): Promise<ScheduleSet> {
     return { has: () => false };
+  }
+
+  async nodesOf(): Promise<ReadonlyMap<string, string>> {
+    return new Map();
+  }
+
+  forget(key: ScheduleKey): Promise<boolean> {
+    return this.store.forget(key);
   }
 
   output(jobId: string): Promise<Buffer | undefined> {

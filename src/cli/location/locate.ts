@@ -1,4 +1,5 @@
 /** Finds the configuration and the state location of a call: a directory, or a database. */
+import type { HostKeys } from "../../scheduler/definition/schema/agent-schema.js";
 import { stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Config } from "../../config/config.js";
@@ -7,7 +8,8 @@ import type { Call } from "../command.js";
 import type { CliContext } from "../context.js";
 import { type CliError, notFoundError, usageError } from "../errors.js";
 import { CONFIG, DATABASE_URL, STATE_DIR } from "../global-options.js";
-import { namedAddress, openDatabase, warnUnusedVariable } from "./named-database.js";
+import type { DatabaseLocation } from "./database-location.js";
+import { configuredAddress, namedAddress, needsDatabase, openDatabase } from "./named-database.js";
 import { DirectoryLocation } from "./directory-location.js";
 import type { StateLocation } from "./state-location.js";
 import { shownPath } from "../format/shown-path.js";
@@ -15,6 +17,7 @@ import { shownPath } from "../format/shown-path.js";
 export const CONFIG_NAME = "rota.yaml";
 /** A scheduler's state directory without any setting. */
 const DEFAULT_STATE_DIRECTORY = ".rota";
+const NO_DATABASE = { database: undefined, files: [] } as const;
 
 export interface LocatedFleet {
   readonly location: StateLocation;
@@ -40,14 +43,18 @@ export async function locate(call: Call): Promise<LocatedFleet> {
   const file = await findConfig(call);
   if (file !== undefined) {
     const config = await readConfig(file, context);
-    return { config, location: named ?? defaultLocation(call, config.stateDir) };
+    return { config, location: named ?? (await configuredLocation(call, config)) };
   }
   if (named !== undefined) {
     await requireDirectory(call);
     return { config: undefined, location: named };
   }
   const usual = join(context.cwd, DEFAULT_STATE_DIRECTORY);
-  if (await isThere(usual, "directory")) return { config: undefined, location: defaultLocation(call, usual) };
+  if (await isThere(usual, "directory"))
+    return {
+      config: undefined,
+      location: await configuredLocation(call, { ...NO_DATABASE, stateDir: usual }),
+    };
   throw noConfigError(context.cwd, `, or name the state with --${STATE_DIR.name} or --${DATABASE_URL.name}`);
 }
 
@@ -67,11 +74,23 @@ export async function namedLocation(call: Call): Promise<StateLocation | undefin
   return directory === undefined ? undefined : new DirectoryLocation(directory);
 }
 
-/** The directory to use when neither options nor the environment name a location. */
-export function defaultLocation(call: Call, stateDir: string): StateLocation {
-  const location = new DirectoryLocation(stateDir);
-  warnUnusedVariable(call, location.name);
-  return location;
+/** The location when neither options nor the environment name one. */
+export async function configuredLocation(
+  call: Call,
+  config: Pick<Config, "database" | "files" | "stateDir">,
+): Promise<StateLocation> {
+  const address = configuredAddress(call, config);
+  return address === undefined ? new DirectoryLocation(config.stateDir) : openDatabase(address);
+}
+
+/** The database of a command that works on databases only. */
+export async function requiredDatabase(call: Call): Promise<DatabaseLocation> {
+  const file = await findConfig(call);
+  const address =
+    namedAddress(call) ??
+    (file === undefined ? undefined : configuredAddress(call, await readConfig(file, call.context)));
+  if (address === undefined) throw needsDatabase();
+  return openDatabase(address);
 }
 
 function namedDirectory({ context, option }: Call): string | undefined {
@@ -96,10 +115,18 @@ async function requireDirectory(call: Call): Promise<void> {
   throw notFoundError(`There is no state directory ${stateDir}: check --${STATE_DIR.name}`);
 }
 
-export async function readConfig(file: string, { env }: CliContext): Promise<Config> {
+/** The command line has no function and no agent SDK: an agent that it runs needs a runtime of its own. */
+export const RUNNERS: HostKeys["runners"] = { hasSdkQuery: false };
+
+/** `host`: what is checked beyond the keys. A command beside a program that runs the fleet leaves it out. */
+export async function readConfig(
+  file: string,
+  { env }: CliContext,
+  host: Pick<HostKeys, "runners"> = {},
+): Promise<Config> {
   // Imported on demand: loading takes a third of a second, which help and completion do not need.
   const { loadConfig } = await import("../../config/load-config.js");
-  return loadConfig(shownPath(file), { env });
+  return loadConfig(shownPath(file), { env, ...host });
 }
 
 /** For commands that need a configuration; `more`: a further remedy. */

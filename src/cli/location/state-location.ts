@@ -48,6 +48,10 @@ export interface StateConnection extends OpenState {
   schedulers(key?: ScheduleKey): Promise<readonly SchedulerProcess[]>;
   /** Due schedules that no live scheduler knows. One read covers the whole fleet. */
   orphans(): Promise<ScheduleSet>;
+  /** The names of the nodes that ran these jobs, by job id; empty for a directory, which has one scheduler. */
+  nodesOf(jobIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** Removes a schedule's state, and leaves its jobs; `false` when it has a running job or is unknown. */
+  forget(key: ScheduleKey): Promise<boolean>;
   /** A job's output in bytes; while the job writes, the last character may be incomplete. */
   output(jobId: string): Promise<Buffer | undefined>;
   /** Whether a job's record says `running` although no process will end it. */

@@ -83,6 +83,11 @@ export class ForegroundRun {
     }
   }
 
+  /** As after SIGTERM. */
+  stopOnRequest(): void {
+    this.#stop("rota stop");
+  }
+
   /** Applies a configuration that was read again. */
   useConfig(config: Config): void {
     const { file, reader, reporter, scheduler, settings } = this.#parts;

@@ -29,14 +29,24 @@ function detailsOf({ event, details }: Notice): Readonly<Record<string, unknown>
         source: details.source ?? null,
       };
     case "schedule:skipped":
-      return { ...keyOf(details), reason: details.reason, slot: details.slot?.toISOString() ?? null };
+      return {
+        ...keyOf(details),
+        reason: details.reason,
+        slot: details.slot?.toISOString() ?? null,
+        last_slot: details.lastSlot?.toISOString() ?? null,
+        count: details.count ?? null,
+      };
     case "schedule:missed":
       return {
         ...keyOf(details),
         slot: details.slot.toISOString(),
+        last_slot: details.lastSlot.toISOString(),
+        count: details.count,
         late_ms: details.lateMs,
         grace_ms: details.graceMs,
       };
+    case "schedule:abandoned":
+      return { ...keyOf(details), slot: details.slot.toISOString(), attempts: details.attempts };
     case "config:reloaded":
       return {
         agents: listsOf(details.agents, (name) => name),

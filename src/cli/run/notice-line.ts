@@ -1,6 +1,7 @@
 /** A notice as one line for the terminal, with its reason. Notices of no interest to a person have no line. Pure. */
 import type { AgentSchedule } from "../../scheduler/agent.js";
 import type { ScheduleSkipReason } from "../../scheduler/control/schedule-check.js";
+import type { SchedulerEvents } from "../../scheduler/events.js";
 import type { JobRecord } from "../../state/job-log/job-log.js";
 import type { ScheduleKey } from "../../state/store.js";
 import { nameOf } from "../fleet/fleet.js";
@@ -30,25 +31,35 @@ export interface LineContext {
   readonly isIdleRun: boolean;
 }
 
-/** `undefined` for missed slots and errors too, because the scheduler logs these. */
+/** `undefined` for missed and abandoned slots and errors too, because the scheduler logs these. */
 export function noticeLine({ event, details }: Notice, about: LineContext): NoticeLine | undefined {
   if (event === "job:started") return started(details.job, about);
   if (event === "job:finished") return finished(details.job, about);
   if (event !== "schedule:skipped") return undefined;
-  const words = SKIP_MESSAGES[details.reason];
+  const words = (details.count === undefined ? WAITS : NOT_RUN)[details.reason];
   if (words === undefined) return undefined;
-  const slot = details.slot === undefined ? "" : `the run of ${zonedTime(details.slot)} `;
-  const more = `${slot}${words}`;
+  const more = `${slotsOf(details)}${words}`;
   const subject = oneLine(nameOf(details));
   return { subject, what: "skipped", style: "dim", more, isBad: false, isIdleRun: false };
 }
 
-/** Skip reasons without an entry show in the schedule's state or in the line of the ended job. */
-const SKIP_MESSAGES: Readonly<Partial<Record<ScheduleSkipReason, string>>> = {
+type SkipWords = Readonly<Partial<Record<ScheduleSkipReason, string>>>;
+
+/** Of a slot that only waits. Skip reasons without an entry show in the schedule's state or in the line of the ended job. */
+const WAITS: SkipWords = { at_capacity: "waits for capacity", paused: "waits for the end of the pause" };
+/** Of slots that were counted. */
+const NOT_RUN: SkipWords = {
   already_running: "came due while the previous job was still running",
-  at_capacity: "waits for capacity",
-  paused: "was dropped because the schedule is paused",
+  at_capacity: "came due while there was no capacity",
+  paused: "came due while the schedule was paused",
+  disabled: "came due before the schedule was disabled",
 };
+
+function slotsOf({ slot, lastSlot = slot, count = 1 }: SchedulerEvents["schedule:skipped"]): string {
+  if (slot === undefined || lastSlot === undefined) return "";
+  if (count === 1) return `the run of ${zonedTime(slot)} `;
+  return `${count} runs from ${zonedTime(slot)} to ${zonedTime(lastSlot)} `;
+}
 
 function started(job: JobRecord, { definitionOf }: LineContext): NoticeLine {
   const why = whyOf(job, definitionOf);

@@ -29,5 +29,6 @@ export function listen(scheduler: Scheduler, report: (notice: Notice) => void): 
     .on("job:finished", (details) => report({ event: "job:finished", details }))
     .on("schedule:planned", (details) => report({ event: "schedule:planned", details }))
     .on("schedule:skipped", (details) => report({ event: "schedule:skipped", details }))
-    .on("schedule:missed", (details) => report({ event: "schedule:missed", details }));
+    .on("schedule:missed", (details) => report({ event: "schedule:missed", details }))
+    .on("schedule:abandoned", (details) => report({ event: "schedule:abandoned", details }));
 }

@@ -60,6 +60,7 @@ abstract class NoticeReporter implements Reporter {
 
 const WARNING_NOTICES: ReadonlySet<Notice["event"]> = new Set([
   "config:refused",
+  "schedule:abandoned",
   "schedule:missed",
   "scheduler:error",
 ]);

@@ -5,7 +5,6 @@ import { quote } from "../../errors.js";
 import { type Call, flag, type Option, option, textOption } from "../command.js";
 import { usageError } from "../errors.js";
 import { unknownName } from "../fleet/find-target.js";
-import { namedAddress, needsDatabase } from "../location/named-database.js";
 
 const DEFAULT_STOP_TIMEOUT_MS = 30_000;
 
@@ -28,7 +27,7 @@ const NO_WATCH = flag("no-watch", { summary: "Do not reload when a file changes.
 const NO_LIVE = flag("no-live", { summary: "Print lines instead of the live view." });
 const QUIET = flag("quiet", { short: "q", summary: "Print only failures and warnings." });
 
-const NODE_NAME: Option<string | undefined> = option(
+export const NODE_NAME: Option<string | undefined> = option(
   "node-name",
   "name",
   {
@@ -58,8 +57,6 @@ export function runSettings(call: Call): RunSettings {
   const { context, option: read } = call;
   const { stdout, env } = context;
   const nodeName = read(NODE_NAME);
-  if (nodeName !== undefined && namedAddress(call) === undefined)
-    throw needsDatabase(call, `--${NODE_NAME.name}`);
   const isQuiet = read(QUIET);
   const canMoveCursor = stdout.isTTY === true && env["TERM"] !== "dumb";
   const names = read(AGENTS)

@@ -6,13 +6,15 @@ import { Scheduler } from "../../scheduler/scheduler.js";
 import type { Call } from "../command.js";
 import type { ExitCode } from "../exit-codes.js";
 import { shownPath } from "../format/shown-path.js";
-import { defaultLocation, findConfig, namedLocation, noConfigError } from "../location/locate.js";
+import { DirectoryLocation } from "../location/directory-location.js";
+import { configuredLocation, findConfig, namedLocation, noConfigError, RUNNERS } from "../location/locate.js";
+import { needsDatabase } from "../location/named-database.js";
 import { ForegroundRun } from "./foreground-run.js";
 import type { RunHost } from "./host.js";
 import { LiveView } from "./live-view.js";
 import { JsonReporter, LineReporter, type Reporter, reportingLogger } from "./reporter.js";
 import { RunModel } from "./run-model.js";
-import { requireAgents, runSettings, selectAgents } from "./run-options.js";
+import { NODE_NAME, requireAgents, runSettings, selectAgents } from "./run-options.js";
 import { ScheduleReader } from "./schedule-reader.js";
 
 /** With --no-watch a run polls no file and watches no directory; SIGHUP still reloads. */
@@ -30,6 +32,7 @@ export async function startRun(call: Call, host: RunHost): Promise<ExitCode> {
     file,
     {
       env,
+      runners: RUNNERS,
       clock,
       logger,
       onChange: (changed) => run.useConfig(changed),
@@ -40,7 +43,9 @@ export async function startRun(call: Call, host: RunHost): Promise<ExitCode> {
   );
   requireAgents(watch.config, settings.agents);
   const config = selectAgents(watch.config, settings.agents);
-  const location = (await namedLocation(call)) ?? defaultLocation(call, config.stateDir);
+  const location = (await namedLocation(call)) ?? (await configuredLocation(call, config));
+  if (settings.nodeName !== undefined && location instanceof DirectoryLocation)
+    throw needsDatabase(`--${NODE_NAME.name}`);
   await using opened = await location.open({ clock, logger, nodeName: settings.nodeName });
   const reader = new ScheduleReader(opened, config);
   const model = new RunModel(opened.clock, location.name);
@@ -51,7 +56,14 @@ export async function startRun(call: Call, host: RunHost): Promise<ExitCode> {
     model,
     reader,
   });
-  const scheduler = new Scheduler({ ...config, store: opened.store, clock, logger });
+  const scheduler = new Scheduler({
+    ...config,
+    store: opened.store,
+    clock,
+    logger,
+    logFailures: false,
+    onStopRequest: () => run.stopOnRequest(),
+  });
   const isShared = opened.store.holdMs !== undefined;
   const run = new ForegroundRun(
     { clock, host, signal, settings, file, watch, scheduler, isShared, model, reader, reporter },

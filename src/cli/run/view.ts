@@ -7,6 +7,7 @@ import { stripVTControlCharacters } from "node:util";
 import { capacityOf } from "../../scheduler/agent.js";
 import { isoTimeMs } from "../../iso-time.js";
 import { type FleetSchedule, nameOf } from "../fleet/fleet.js";
+import { shortIds } from "../format/job.js";
 import { displayStatus, nextRunOf, STATUS_STYLES, whyOf } from "../format/plan.js";
 import type { Paint, Style } from "../format/style.js";
 import { type Cell, type Column, tableLines } from "../format/table.js";
@@ -29,11 +30,11 @@ export interface ViewSize {
 export const SPIN_MS = 125;
 
 const COLUMNS: readonly Column[] = [
-  { title: "AGENT/SCHEDULE", cutTo: 10 },
+  { title: "AGENT/SCHEDULE" },
   { title: "STATUS", minWidth: "⠋ running 9m 59s".length },
   { title: "NEXT", dropAs: 1 },
-  { title: "IN", align: "right", minWidth: "9m 59s".length },
-  { title: "LAST", cutTo: 10, minWidth: "completed 59s ago".length },
+  { title: "IN", align: "right", minWidth: "9m 59s".length, dropAs: 4 },
+  { title: "LAST", cutTo: 10, minWidth: "completed 59s ago".length, dropAs: 3 },
   { title: "WHY", cutTo: 8, dropAs: 2 },
 ];
 
@@ -99,7 +100,9 @@ function cellsOf(schedule: FleetSchedule, { view, time, running }: RowContext): 
     nextRunAt === undefined ? "-" : clockTime(nextRunAt, now),
     nextRunAt === undefined ? "-" : countdown(nextRunAt.getTime() - now.getTime()),
     lastCell(schedule, view, now),
-    job?.jobId ?? whyOf(schedule, { now, isSchedulerRunning: true, load }),
+    job === undefined
+      ? whyOf(schedule, { now, isSchedulerRunning: true, load })
+      : { text: job.jobId, short: shortIds(job.jobId), isWhole: true },
   ];
 }
 

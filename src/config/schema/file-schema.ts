@@ -2,6 +2,7 @@
  * The keys of a configuration file: of the fleet, its defaults and its agents. The checks and the JSON Schema both use them.
  * Adds to the definition of an agent what only a file can say.
  */
+import { EXPECTED_DATABASE, isDatabaseUrl } from "../database-url.js";
 import { durationMs } from "../../duration.js";
 import {
   AGENT_DESCRIPTION,
@@ -48,6 +49,20 @@ export function fleetKeys(): KeySchemas {
     state_dir: optional(
       text("The directory of the state and the jobs, relative to this file. Default: .rota.", "a directory"),
     ),
+    database: optional(
+      fitting(
+        EXPECTED_DATABASE,
+        (given) => typeof given === "string" && (given.trim() === "" || isDatabaseUrl(given.trim())),
+        {
+          type: "string",
+          writeOnly: true,
+          description:
+            "The PostgreSQL database of the state and the jobs, instead of a directory. Empty: none.",
+          examples: ["${DATABASE_URL}", "postgres://rota@db.example:5432/app"],
+        },
+      ),
+    ),
+    database_schema: optional(text("The schema in that database. Default: rota.", "a name")),
     timezone: optional(
       checked('an IANA name such as "Europe/London"', (given) => void timeZone(zoneName(given)), {
         type: "string",

@@ -19,10 +19,17 @@ export interface Differences<Item> {
   readonly changed: readonly Item[];
 }
 
-export type ConfigOption = "checkInterval" | "jitterPercent" | "maxConcurrent" | "stateDir" | "timezone";
+export type ConfigOption =
+  | "checkInterval"
+  | "database"
+  | "jitterPercent"
+  | "maxConcurrent"
+  | "stateDir"
+  | "timezone";
 
 const OPTIONS: readonly ConfigOption[] = [
   "checkInterval",
+  "database",
   "jitterPercent",
   "maxConcurrent",
   "stateDir",
@@ -39,7 +46,7 @@ export function configChanges(before: Config, after: Config): ConfigChanges | un
     const keys = (names: readonly string[]): ScheduleKey[] => names.map((schedule) => ({ agent, schedule }));
     return { added: keys(own.added), removed: keys(own.removed), changed: keys(own.changed) };
   });
-  const options = OPTIONS.filter((option) => before[option] !== after[option]);
+  const options = OPTIONS.filter((option) => !isDeepStrictEqual(before[option], after[option]));
   const isSame = [agents.added, agents.removed, agents.changed, options].every(({ length }) => length === 0);
   if (isSame) return undefined;
   return {

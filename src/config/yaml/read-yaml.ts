@@ -3,6 +3,7 @@
  * aliases that refer to themselves or expand to too much, unset variables. What the keys mean is checked elsewhere.
  */
 import {
+  type Document,
   isAlias,
   isMap,
   isScalar,
@@ -40,6 +41,14 @@ const DEEPEST = 50;
 const MOST_ALIASED = 100_000;
 
 const MOST_SYNTAX_FAULTS = 10;
+// `expression: */5 * * * *`, which YAML reads as an alias, and `cron: @daily`. No alias has such characters.
+const UNQUOTED_CRON =
+  /(?<=^|\n)([ \t]*(?:-[ \t]+)?(?:expression|cron):[ \t]+)(?:\*(?:[/,]\S*)?(?:[ \t]+[^\s#{}]+){4,5}(?<!,)|@[a-z]+)(?=[ \t]*(?:#|\r?\n|$))/g;
+/** The same between braces, where a comma ends it unless a field goes on. */
+const UNQUOTED_IN_BRACES =
+  /\b((?:expression|cron):[ \t]+)(?:\*(?:\/\d+)?(?:,[^\s,#{}[\]]+)*(?:[ \t]+[^\s,#{}[\]]+(?:,[^\s,#{}[\]]+)*){4,5}|@[a-z]+)(?=\s*[,}])/g;
+/** How much space there may be between a brace or comma and a key. */
+const MOST_SPACE = 200;
 
 export function readYaml(source: SourceText, env: Environment): ConfigDocument {
   const { text } = source;
@@ -58,11 +67,25 @@ export function readYaml(source: SourceText, env: Environment): ConfigDocument {
   return new YamlReader(source, env).read();
 }
 
+function parse(text: string): Document.Parsed {
+  return parseDocument(text, {
+    // The package compares all pairs of keys; #entries finds duplicates in linear time.
+    uniqueKeys: false,
+    resolveKnownTags: false,
+    // "silent" would hide a second document.
+    logLevel: "error",
+    // SourceText makes the frames.
+    prettyErrors: false,
+  });
+}
+
 class YamlReader {
   readonly #source: SourceText;
   readonly #env: Environment;
   readonly #faults: LocatedFault[] = [];
   readonly #anchors = new Map<string, { node: LocatedValue; size: number } | "open">();
+  /** Cron expressions without quotes, by their offset. */
+  readonly #unquoted = new Map<number, string>();
   #values = 0;
   #aliased = 0;
 
@@ -72,15 +95,8 @@ class YamlReader {
   }
 
   read(): ConfigDocument {
-    const document = parseDocument(this.#source.text, {
-      // The package compares all pairs of keys; #entries finds duplicates in linear time.
-      uniqueKeys: false,
-      resolveKnownTags: false,
-      // "silent" would hide a second document.
-      logLevel: "error",
-      // SourceText makes the frames.
-      prettyErrors: false,
-    });
+    const whole = parse(this.#source.text);
+    const document = whole.errors.length === 0 ? whole : parse(this.#withoutUnquotedCron());
     const notes = [...document.errors, ...document.warnings];
     if (document.directives?.yaml.version === "1.1")
       this.#fault(
@@ -93,6 +109,23 @@ class YamlReader {
     if (this.#faults.length > 0) return { source: this.#source, root: undefined, faults: this.#faults };
     const root = this.#value(document.contents, []);
     return { source: this.#source, root, faults: this.#faults };
+  }
+
+  /** The text with letters in place of each unquoted cron expression, so that the rest can be read. */
+  #withoutUnquotedCron(): string {
+    const { text } = this.#source;
+    const replace = (written: string, before: string, at: number): string => {
+      const cron = written.slice(before.length);
+      this.#unquoted.set(at + before.length, cron);
+      return `${before}${"x".repeat(cron.length)}`;
+    };
+    const isInBraces = (at: number): boolean =>
+      /[{,]$/.test(text.slice(Math.max(0, at - MOST_SPACE), at).trimEnd());
+    return text
+      .replaceAll(UNQUOTED_CRON, replace)
+      .replaceAll(UNQUOTED_IN_BRACES, (written: string, before: string, at: number) =>
+        isInBraces(at) ? replace(written, before, at) : written,
+      );
   }
 
   /** One fault a line, and only the first few: most later errors follow from the first. */
@@ -176,6 +209,17 @@ class YamlReader {
   }
 
   #scalar({ value, source }: Scalar, path: Path, range: SourceRange): LocatedValue {
+    const unquoted = this.#unquoted.get(range.start);
+    if (unquoted !== undefined) {
+      const given = JSON.stringify(unquoted);
+      this.#fault(
+        "SYNTAX",
+        `A cron expression that begins with ${given[1]} is not text in YAML: quote it: ${given}`,
+        path,
+        range,
+      );
+      return broken(range);
+    }
     if (typeof value !== "string") return { kind: "scalar", range, value: scalarValue(value, source) };
     const filled = interpolate(value, this.#env);
     if (filled === undefined) return { kind: "scalar", range, value };

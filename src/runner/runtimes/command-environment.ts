@@ -40,7 +40,7 @@ export function environmentOf(
   passedNames: readonly string[],
   all: Environment,
 ): Record<string, string> {
-  const { jobId, agent, schedule, attempt } = job;
+  const { jobId, agent, schedule, attempt, data } = job;
   const { slot, key } = slotValues(job);
   return present({
     ...passed([...PASSED_ALWAYS, ...passedNames], all),
@@ -51,7 +51,16 @@ export function environmentOf(
     ROTA_SLOT: slot,
     ROTA_KEY: key,
     ROTA_ATTEMPT: String(attempt),
+    ROTA_DATA: dataText(data),
   });
+}
+
+/** A system passes no longer variable; the prompt on stdin may hold the data at any length. */
+const LONGEST_DATA = 100_000;
+
+function dataText(data: unknown): string | null {
+  const text = data == null ? null : JSON.stringify(data);
+  return text === null || Buffer.byteLength(text) > LONGEST_DATA ? null : text;
 }
 
 /** Without the variables that the job has no value for: a command must not see the slot of an outer job. */

@@ -79,7 +79,7 @@ export function requestOf(job: RuntimeJob, target: HttpTarget): HttpRequest {
   const values = templateValues(job);
   const given = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1];
   if (typeof body !== "string") {
-    const text = JSON.stringify(body === undefined ? values : fillJson(body, values));
+    const text = JSON.stringify(body === undefined ? defaultBody(values) : fillJson(body, values));
     return {
       url,
       method,
@@ -96,6 +96,14 @@ export function requestOf(job: RuntimeJob, target: HttpTarget): HttpRequest {
     body: text,
     headers: given === undefined ? { ...headers, "content-type": type } : headers,
   };
+}
+
+/** Without `data` for a job that has none. */
+function defaultBody({
+  data,
+  ...rest
+}: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return data === null ? rest : { ...rest, data };
 }
 
 /** A header cannot hold other characters. */

@@ -1,10 +1,10 @@
 /** Fills `{prompt}`, `{job_id}`, `{work_item.title}` and the like into a text. Unknown names stay as they are. */
-import { isFields } from "../../fields.js";
+import { type Fields, isFields } from "../../fields.js";
 import type { RuntimeJob } from "../runtime.js";
 
 /** The values by name; `work_item` is the whole item. */
 export function templateValues(job: RuntimeJob): Readonly<Record<string, unknown>> {
-  const { prompt, jobId, agent, schedule, attempt, workItem } = job;
+  const { prompt, jobId, agent, schedule, attempt, workItem, data } = job;
   const { slot, key } = slotValues(job);
   return {
     prompt,
@@ -15,6 +15,7 @@ export function templateValues(job: RuntimeJob): Readonly<Record<string, unknown
     key,
     attempt,
     work_item: workItem ?? null,
+    data: data ?? null,
   };
 }
 
@@ -39,6 +40,29 @@ export function fillTemplate(
       value = isFields(value) && Object.hasOwn(value, key) ? value[key] : undefined;
     return escape(shown(value));
   });
+}
+
+/**
+ * Fills what `{{path}}` names in the data into a prompt, in one pass: `{{issue.title}}`, `{{items.0}}`. `{{data}}` and
+ * `{{payload}}` are the data as a whole, unless the data has such a key. Unknown names stay as they are.
+ */
+export function fillPrompt(prompt: string, data: unknown): string {
+  const whole: Fields = { data, payload: data };
+  return prompt.replaceAll(/\{\{\s*([\w-]+(?:\.[\w-]+)*)\s*\}\}/g, (found: string, path: string) => {
+    const keys = path.split(".");
+    const [name = ""] = keys;
+    if (hasOwn(data, name)) return shown(valueAt(data, keys));
+    return Object.hasOwn(whole, name) ? shown(valueAt(whole, keys)) : found;
+  });
+}
+
+function valueAt(value: unknown, [key, ...keys]: readonly string[]): unknown {
+  if (key === undefined) return value;
+  return hasOwn(value, key) ? valueAt(Reflect.get(value, key), keys) : undefined;
+}
+
+function hasOwn(value: unknown, key: string): value is object {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, key);
 }
 
 /** The text as it stands between the quotes of a JSON string. */

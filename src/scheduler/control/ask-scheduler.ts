@@ -1,8 +1,7 @@
-/** Asks the scheduler of a different process for something, through the state. The scheduler's side is in requests.ts. */
+/** Asks a scheduler of a different process for something, through the store's mailbox. The scheduler's side is in requests.ts. */
 import { type Clock, systemClock } from "../../clock.js";
 import { type Duration, readDuration } from "../../duration.js";
-import { randomToken } from "../../random.js";
-import type { RequestAnswer, ScheduleRequest } from "../../state/schedule-state.js";
+import type { NewRequest, RequestAnswer } from "../../state/mailbox.js";
 import type { ScheduleKey, StateStore } from "../../state/store.js";
 
 export interface AskOptions {
@@ -17,53 +16,31 @@ export interface AskOptions {
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-const LOOK_MS = 100;
-/** A scheduler that was just starting has not noticed a request: it is written again, unless it was taken. */
-const ASK_AGAIN_MS = 2_000;
+/** How long to wait for a scheduler that has taken the request, and carries it out right now. */
+const TAKEN_MS = 5_000;
 
 /**
  * Returns what the scheduler did: the job that it started or stopped, or why it did nothing. On a store with several
- * nodes that is also the reason for which every node left the request to its peers. `undefined` when no scheduler
- * replied in time; the request is withdrawn then.
+ * nodes that is also the reason for which every node left the request to its peers. `undefined` when no scheduler took
+ * the request in time; it is withdrawn then. The refusal `no_answer`: a scheduler took it and did not say what it did.
  */
 export async function askScheduler(
-  store: Pick<StateStore, "read" | "update" | "clock">,
-  key: ScheduleKey,
-  request: Pick<ScheduleRequest, "action" | "job_id">,
-  { clock = systemClock, timeoutMs = DEFAULT_TIMEOUT_MS, signal }: AskOptions = {},
+  store: Pick<StateStore, "mailbox">,
+  { agent, schedule }: ScheduleKey,
+  asked: Omit<NewRequest, "agent" | "schedule">,
+  { clock = systemClock, timeoutMs, signal }: AskOptions = {},
 ): Promise<RequestAnswer | undefined> {
-  const id = randomToken();
-  // The scheduler compares it with the store's time.
-  const expiry = (): string =>
-    new Date((store.clock ?? clock).now().getTime() + 2 * ASK_AGAIN_MS).toISOString();
-  const untilMs = clock.monotonic() + readDuration(timeoutMs, "timeoutMs");
-  let askAgainMs = -Infinity;
-  /** The refusal in the state before the request was last written: that node may not see the request again. */
-  let refusal: string | null | undefined;
-  /** What to return in the end. */
-  let last: RequestAnswer | undefined;
-  try {
-    while (clock.monotonic() < untilMs) {
-      if (clock.monotonic() >= askAgainMs) {
-        const isFirst = askAgainMs === -Infinity;
-        await store.update(key, ({ request: current }) => {
-          if (!isFirst && current?.id !== id) return {};
-          refusal = isFirst ? undefined : current?.refusal;
-          return { request: { ...request, id, expires_at: expiry() } };
-        });
-        askAgainMs = clock.monotonic() + ASK_AGAIN_MS;
-      }
-      await clock.sleep(LOOK_MS, signal);
-      const { request_answer: answer } = await store.read(key);
-      if (answer?.id === id) return answer;
-    }
-  } finally {
-    await store.update(key, ({ request: current, request_answer: answer }) => {
-      const isTaken = current?.id !== id;
-      const why = isTaken ? undefined : (current.refusal ?? refusal);
-      last = answer?.id === id ? answer : why == null ? undefined : { id, refusal: why };
-      return isTaken ? {} : { request: null };
-    });
+  const { mailbox } = store;
+  const ttlMs = readDuration(timeoutMs ?? DEFAULT_TIMEOUT_MS, "timeoutMs");
+  const request = await mailbox.post({ ...asked, agent, schedule }, { ttlMs });
+  const answer = await mailbox.waitForAnswer(request, { clock, timeoutMs: ttlMs, signal });
+  if (answer !== undefined) return answer;
+  const left = await mailbox.withdraw(request);
+  if (left !== "taken") {
+    signal?.throwIfAborted();
+    return left;
   }
-  return last;
+  const late = await mailbox.waitForAnswer(request, { clock, timeoutMs: TAKEN_MS, signal });
+  signal?.throwIfAborted();
+  return late ?? { id: request.id, refusal: "no_answer" };
 }

@@ -6,6 +6,13 @@ import type { ScheduleKey } from "../../state/store.js";
 import { SchedulerError } from "../errors.js";
 import type { Planner } from "../planning/planner.js";
 import type { Roster } from "../roster.js";
+import {
+  type Backfill,
+  backfillCancelled,
+  backfilled,
+  backfillOf,
+  type BackfillOptions,
+} from "./backfill.js";
 import { advised, disabled, enabled, type HintOptions, paused, RESUMED, UNADVISED } from "./state-changes.js";
 import type { SchedulerContext } from "../context.js";
 
@@ -34,8 +41,7 @@ export class ScheduleControls {
   async disable(agent: string, schedule: string | undefined): Promise<void> {
     await Promise.all(
       this.#keys(agent, schedule).map(async (key) => {
-        await this.#context.store.update(key, disabled);
-        this.#planner.skip(key, "disabled");
+        await this.#planner.disable(key, disabled);
       }),
     );
   }
@@ -47,6 +53,28 @@ export class ScheduleControls {
 
   clearHints(agent: string, schedule: string | undefined): Promise<void> {
     return this.#changeAll(agent, schedule, () => UNADVISED);
+  }
+
+  /** Runs the slots of a past period, or with `dryRun` only lists them. */
+  async backfill(agent: string, schedule: string, options: BackfillOptions): Promise<Backfill> {
+    const { store, roster, clock } = this.#context;
+    const key = { agent, schedule };
+    const definition = roster.find(key)?.schedule;
+    if (definition === undefined) throw unknownSchedule(roster, agent, schedule);
+    const state = await store.read(key);
+    const found = await backfillOf(options, {
+      ...key,
+      definition,
+      state,
+      now: clock.now(),
+      jobs: store.jobs,
+    });
+    if (options.dryRun !== true) await this.#planner.change(key, backfilled(found.slots));
+    return found;
+  }
+
+  cancelBackfill(agent: string, schedule: string | undefined): Promise<void> {
+    return this.#changeAll(agent, schedule, backfillCancelled);
   }
 
   async #changeAll(
@@ -73,5 +101,9 @@ export function unknownSchedule(roster: Roster, agent: string, schedule: string 
   let what = `Agent ${quote(agent)} is not known`;
   if (schedule !== undefined) what = `Schedule ${quote(schedule)} of agent ${quote(agent)} is not known`;
   else if (roster.agents.has(agent)) what = `Agent ${quote(agent)} has no schedule`;
+  if (schedule !== undefined && roster.isSwitchedOff({ agent, schedule }))
+    return new SchedulerError(`Schedule ${quote(schedule)} of agent ${quote(agent)} has enabled: false`, {
+      code: "UNKNOWN_SCHEDULE",
+    });
   return new SchedulerError(`${what}: give it to start() or setAgents()`, { code: "UNKNOWN_SCHEDULE" });
 }

@@ -4,6 +4,7 @@ import type { PlanSource, ScheduleHint, ScheduleState, StoredStatus } from "../.
 import type { ScheduleKey } from "../../state/store.js";
 import { type AgentSchedule, capacityOf } from "../agent.js";
 import type { JobStarter } from "../jobs/job-starter.js";
+import { type BackfillProgress, backfillProgress } from "./backfill.js";
 import { checkSchedule, type ScheduleQuestion, type ScheduleSkipReason } from "./schedule-check.js";
 import type { SchedulerContext } from "../context.js";
 
@@ -23,6 +24,8 @@ export interface ScheduleStatus {
   readonly missedCount: number;
   readonly pausedUntil: Date | undefined;
   readonly hint: ScheduleHint | undefined;
+  /** How far the backfill is that is under way. */
+  readonly backfill?: BackfillProgress | undefined;
   /** What it waits for; `undefined` when the next pass starts it. */
   readonly waiting: ScheduleSkipReason | undefined;
 }
@@ -75,6 +78,7 @@ function statusOf(
     missedCount: state.missed_count ?? 0,
     pausedUntil: dateOf(state.paused_until),
     hint: state.hint ?? undefined,
+    backfill: backfillProgress(state),
     waiting: isRefused ? "unsupported_type" : waitsFor({ ...about, state }),
   };
 }

@@ -3,7 +3,8 @@ import type { Instant } from "../../clock.js";
 import { durationMs } from "../../duration.js";
 import { quote } from "../../errors.js";
 import type { ScheduleHint, ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
-import { NO_END, planPatch } from "../planning/state-after-job.js";
+import { NO_SLOT } from "../../state/claim-rules.js";
+import { NO_END } from "../planning/state-after-job.js";
 import { SchedulerError } from "../errors.js";
 import { parseInterval } from "../timing/interval.js";
 
@@ -33,12 +34,12 @@ export const RESUMED: ScheduleStatePatch = { paused_until: null };
 /** A slot from before the schedule was disabled does not count. */
 export function enabled({ status, claim }: ScheduleState): ScheduleStatePatch {
   if (status !== "disabled") return {};
-  return claim == null ? { status: "idle", ...planPatch(undefined) } : { status: "running" };
+  return claim == null ? { status: "idle", ...NO_SLOT } : { status: "running" };
 }
 
 /** A running schedule is planned when its job ends. */
 export function disabled({ claim }: ScheduleState): ScheduleStatePatch {
-  return claim == null ? { status: "disabled", ...planPatch(undefined) } : { status: "disabled" };
+  return claim == null ? { status: "disabled", ...NO_SLOT } : { status: "disabled" };
 }
 
 export const UNADVISED: ScheduleStatePatch = { hint: null };

@@ -4,29 +4,37 @@ import { isFields } from "../../fields.js";
 import type { Agent } from "../agent.js";
 import { checkAgent } from "./check-agent.js";
 import { shown } from "./check-value.js";
-import { ConfigError } from "./errors.js";
+import { ConfigError, type ConfigProblem } from "./errors.js";
 import { type Fault, MOST_FAULTS, problemOf } from "./fault.js";
 import { agentSchema, type HostKeys } from "./schema/agent-schema.js";
 
 /**
  * Throws ConfigError with every problem of every agent. Unknown keys are problems: list the keys that the host reads in
- * `agentKeys`. Keys that only a file has (`env`, `on_failure` and `work_source` of an agent, `enabled`) are unknown here,
- * because a scheduler ignores them.
+ * `agentKeys`. Keys that only a file has (`env`, `on_failure` and `work_source` of an agent) are unknown here, because a
+ * scheduler ignores them.
  */
 export function checkAgents(agents: unknown, host: HostKeys = {}): asserts agents is readonly Agent[] {
-  const faults = Array.isArray(agents) ? faultsOf(agents, host) : [notAList(agents)];
-  if (faults.length === 0) return;
-  const nameOfAgent = (index: number): string | undefined =>
-    Array.isArray(agents) ? nameOf(agents[index]) : undefined;
-  throw new ConfigError(faults.map((fault) => problemOf(fault, nameOfAgent)));
+  const problems = problemsOf(agents, host);
+  if (problems.length > 0) throw new ConfigError(problems, { subject: "The list of agents" });
 }
 
-function faultsOf(agents: readonly unknown[], host: HostKeys): readonly Fault[] {
+/** The same problems as a list. No further agent is checked after `limit` problems. */
+export function problemsOf(
+  agents: unknown,
+  host: HostKeys,
+  limit: number = MOST_FAULTS,
+): readonly ConfigProblem[] {
+  const list: readonly unknown[] = Array.isArray(agents) ? agents : [];
+  const faults = Array.isArray(agents) ? faultsOf(list, host, limit) : [notAList(agents)];
+  return faults.map((fault) => problemOf(fault, (index) => nameOf(list[index])));
+}
+
+function faultsOf(agents: readonly unknown[], host: HostKeys, limit: number): readonly Fault[] {
   const schema = agentSchema(host);
   const faults: Fault[] = [];
   const firsts = new Map<string, number>();
   for (const [index, value] of agents.entries()) {
-    if (faults.length >= MOST_FAULTS) break;
+    if (faults.length >= limit) break;
     const path = ["agents", index];
     faults.push(...checkAgent(schema, { value, path, origin: undefined }, host));
     const name = nameOf(value);

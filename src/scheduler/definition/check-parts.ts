@@ -38,6 +38,8 @@ export function checkParts(subject: Subject, faults: readonly Fault[], host: Hos
     if (fault !== undefined) found.push(fault);
   };
   ask(["runtime"], (part) => checkRuntime(subject, part, host));
+  const fault = checkRunnable(subject, faults, host);
+  if (fault !== undefined) found.push(fault);
   ask(["work_source"], (part) => checkSource(subject, ["work_source"], part, host));
   const schedules = valueAt(subject, ["schedules"]);
   for (const name of isFields(schedules) ? Object.keys(schedules) : []) {
@@ -95,9 +97,10 @@ function checkRuntime(
   runtime: unknown,
   { runtimeTypes = [] }: HostKeys,
 ): Fault | undefined {
-  if (isFields(runtime) && runtimeTypes.includes(String(runtime["type"]))) return undefined;
+  runtimes ??= new RuntimeRegistry();
+  const type = isFields(runtime) ? String(runtime["type"]) : "";
+  if (runtimeTypes.includes(type) && !runtimes.types.includes(type)) return undefined;
   try {
-    runtimes ??= new RuntimeRegistry();
     runtimes.runtimeOf({ name: "agent", runtime }, RUNTIME_CONTEXT);
     return undefined;
   } catch (error) {
@@ -107,15 +110,54 @@ function checkRuntime(
   }
 }
 
+/** An agent with schedules that nothing can run. */
+function checkRunnable(subject: Subject, faults: readonly Fault[], { runners }: HostKeys): Fault | undefined {
+  const schedules = valueAt(subject, ["schedules"]);
+  if (runners === undefined || !isFields(schedules) || !Object.values(schedules).some(isEnabled))
+    return undefined;
+  const path = [...subject.path, "runtime"];
+  if (faults.some((fault) => isAbout(fault, path) || isAbout(fault, [...subject.path, "run"])))
+    return undefined;
+  const runtime = valueAt(subject, ["runtime"]);
+  const type = isFields(runtime) ? runtime["type"] : undefined;
+  const hasRun = typeof valueAt(subject, ["run"]) === "function";
+  if (type === "messages" || (runtime == null && !hasRun)) {
+    if (runners.hasSdkQuery) return undefined;
+    return type === "messages"
+      ? unrunnable(path, "The messages runtime needs an sdkQuery, which a program gives to its scheduler")
+      : unrunnable(path, `Nothing can run the jobs of this agent: give it ${RUNTIME_EXAMPLE}`);
+  }
+  if (type !== "function" || hasRun) return undefined;
+  return unrunnable(path, "The function runtime needs a run function, which a program gives to the agent");
+}
+
+const RUNTIME_EXAMPLE =
+  "a runtime such as { type: command, command: [node, work.js] }, or in a program a run function";
+
+function unrunnable(path: Path, message: string): Fault {
+  return { code: "MISSING_KEY", message, path, expected: "a runtime that can run jobs" };
+}
+
+function isEnabled(schedule: unknown): boolean {
+  return !(isFields(schedule) && schedule["enabled"] === false);
+}
+
+/** Whether a fault is about the value at a path, a part of it, or a whole that contains it. */
+function isAbout({ path }: Fault, about: Path): boolean {
+  return startsWith(path, about) || startsWith(about, path);
+}
+
 function checkSource(
   subject: Subject,
   path: Path,
   source: unknown,
-  { workSourceTypes = [] }: HostKeys,
+  { workSourceTypes = [], acceptsAnyWorkSource = false }: HostKeys,
 ): Fault | undefined {
-  if (isFields(source) && workSourceTypes.includes(String(source["type"]))) return undefined;
+  sources ??= new WorkSourceRegistry();
+  const type = isFields(source) ? String(source["type"]) : "";
+  if (acceptsAnyWorkSource || (workSourceTypes.includes(type) && !sources.types.includes(type)))
+    return undefined;
   try {
-    sources ??= new WorkSourceRegistry();
     sources.create(requireConfig(source));
     return undefined;
   } catch (error) {

@@ -74,10 +74,24 @@ function explain(issue: SchemaIssue, subject: Subject): readonly Found[] {
   ];
 }
 
+/** Names that other schedulers have for a key. */
+const SYNONYMS: ReadonlyMap<string, string> = new Map([
+  ["args", "command"],
+  ["cmd", "command"],
+  ["concurrency", "max_concurrent"],
+  ["every", "interval"],
+  ["schedule", "schedules"],
+  ["time_zone", "timezone"],
+  ["tz", "timezone"],
+  ["zone", "timezone"],
+]);
+
 function unknownKey(subject: Subject, path: Path, key: string, known: readonly string[]): Fault {
   const holder = valueAt(subject, path);
   const free = known.filter((name) => !isFields(holder) || !Object.hasOwn(holder, name));
-  const suggestion = closest(key, free) ?? closest(key, known);
+  const synonym = SYNONYMS.get(key.toLowerCase());
+  const meant = synonym !== undefined && known.includes(synonym) ? synonym : undefined;
+  const suggestion = meant ?? closest(key, free) ?? closest(key, known);
   const expected =
     suggestion === undefined ? `expected ${known.join(", ")}` : `did you mean ${quote(suggestion)}?`;
   const message = `Unknown key ${quote(key)}: ${expected}`;

@@ -45,6 +45,8 @@ export interface ConfigProblem {
 
 export interface ConfigErrorOptions {
   readonly code?: ConfigErrorCode | undefined;
+  /** What has the problems, where they are in no file. @default "The configuration" */
+  readonly subject?: string | undefined;
   readonly file?: string | undefined;
   readonly files?: readonly string[] | undefined;
 }
@@ -57,7 +59,7 @@ export class ConfigError extends RotaError<ConfigErrorCode> {
   readonly files: readonly string[];
 
   constructor(problems: readonly ConfigProblem[], options: ConfigErrorOptions = {}) {
-    const { code = "INVALID_CONFIG", file, files = [] } = options;
+    const { code = "INVALID_CONFIG", subject = "The configuration", file = subject, files = [] } = options;
     super(messageFor(problems, file), { code });
     this.problems = problems;
     this.files = files;
@@ -68,12 +70,12 @@ ConfigError.prototype.name = "ConfigError";
 /** A file with more mistakes than this is probably not a configuration. */
 const MOST_SHOWN = 100;
 
-function messageFor(problems: readonly ConfigProblem[], file: string | undefined): string {
+function messageFor(problems: readonly ConfigProblem[], subject: string): string {
   const count = problems.length === 1 ? "a problem" : `${problems.length} problems`;
   const shown = problems.slice(0, MOST_SHOWN).map(problemText);
   const rest = problems.length - shown.length;
   const more = rest === 0 ? [] : [`… and ${rest} more.`];
-  return [`${file ?? "The configuration"} has ${count}.`, ...shown, ...more].join("\n\n");
+  return [`${subject} has ${count}.`, ...shown, ...more].join("\n\n");
 }
 
 function problemText({ file, line, column, where, message, frame }: ConfigProblem): string {

@@ -1,13 +1,13 @@
 /** The ways in which the claim of a slot ends: its job has ended, the slot is dropped, or it is given back. */
+import type { EndedJobRecord } from "../../state/job-log/job-log.js";
+import { isoText } from "../../iso-time.js";
 import { supersededRecord } from "../../state/job-log/superseded-record.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import type { Claim, FinishResult, JobFinish } from "../../state/store.js";
 import type { ClaimHolder } from "../claims/held-claims.js";
 import { nameOf, type SchedulerContext } from "../context.js";
-import type { MissedSlot, Planner } from "../planning/planner.js";
+import type { LostSlot, Planner } from "../planning/planner.js";
 import { type Conclusion, stateAfterJob } from "../planning/state-after-job.js";
-import { nextCronRun } from "../timing/cron.js";
-import { cronExpression } from "../timing/schedule.js";
 import type { Job, JobEnding } from "./job.js";
 
 /** Whether the claim was still held when its end was written. */
@@ -33,7 +33,8 @@ export class SlotJobEnd implements ClaimEnd {
   readonly #planner: Planner;
   readonly #context: SchedulerContext;
   readonly #onOver: (job: Job) => void;
-  #told: Omit<Conclusion, "patch"> | undefined = undefined;
+  #told: Omit<Conclusion, "patch"> | undefined;
+  #wasPaused: boolean;
 
   /** `onOver` is called when the claim has ended, or ending it was given up. */
   constructor(
@@ -48,6 +49,8 @@ export class SlotJobEnd implements ClaimEnd {
     this.#planner = planner;
     this.#context = context;
     this.#onOver = onOver;
+    this.#told = undefined;
+    this.#wasPaused = false;
   }
 
   finish(onClaimEnded: () => void): JobFinish {
@@ -55,21 +58,30 @@ export class SlotJobEnd implements ClaimEnd {
     return {
       claim: claim.jobId === id ? claim : { ...claim, jobId: id },
       change: (state) => this.#conclude(state),
-      record: this.#ending.record,
+      record: this.#ending.isNoWork ? undefined : this.#ending.record,
       onClaimEnded,
     };
   }
 
   #conclude(state: ScheduleState): ScheduleStatePatch {
-    const { patch, plan, problem } = stateAfterJob(
-      this.#planner.input(this.holder.claim, state),
-      this.#ending,
-    );
+    const { claim } = this.holder;
+    // A `next_run_at` that was edited is an order, though it ran before the order was planned.
+    const isOrder = claim.source === "manual" && state.claim?.source !== "manual";
+    const known = isOrder ? { ...state, next_run_source: claim.source } : state;
+    const conclusion = stateAfterJob(this.#planner.input(claim, known), this.#ending);
+    const { patch, plan, problem } = conclusion;
+    let { unrun } = conclusion;
     const { log, events } = this.#context;
     // Without a listener nothing is kept until the end is written: a burst has thousands of plans.
-    const isTold = problem !== undefined || log.debug !== undefined || events.isHeard("schedule:planned");
-    this.#told = isTold ? { plan, problem } : undefined;
-    return patch;
+    // A store may apply the end again to what it wrote: then the first time has counted.
+    if (unrun === undefined && state.claim?.token !== claim.token) unrun = this.#told?.unrun;
+    const isNews = problem !== undefined || unrun !== undefined;
+    const isTold = isNews || log.debug !== undefined || events.isHeard("schedule:planned");
+    this.#told = isTold ? { plan, problem, unrun } : undefined;
+    this.#wasPaused = state.next_run_source === "paused";
+    if (!this.#ending.isNoWork || state.claim?.token !== claim.token) return patch;
+    const last_no_work_at = isoText(this.#ending.finishedAt);
+    return { ...patch, no_work_count: (state.no_work_count ?? 0) + 1, last_no_work_at };
   }
 
   settle(ended: EndedClaim): void {
@@ -80,15 +92,19 @@ export class SlotJobEnd implements ClaimEnd {
       this.#context.log.warn(
         `${id} of ${nameOf(claim)} lost its claim before it ended: its result changes nothing.`,
       );
-    else if (this.#told !== undefined) this.#planner.tell(claim, this.#told);
-    if (this.holder.schedule.type === "cron") this.#tellOverlapped();
+    else if (this.#told !== undefined) {
+      if (this.#told.unrun !== undefined) this.#planner.tellPassed(claim, this.#told.unrun, this.#wasPaused);
+      this.#planner.tell(claim, this.#told);
+    }
   }
 
   close(ended: EndedClaim): void {
-    const { log, events } = this.#context;
-    const { record } = this.#ending;
+    const { log, events, logsFailures } = this.#context;
+    const { record, isNoWork } = this.#ending;
+    if (isNoWork) return;
     const job = ended === "superseded" ? supersededRecord(record) : record;
     log.debug?.(`Finished ${job.id} of ${nameOf(this.holder.claim)}: ${job.status}`);
+    if (job.status !== "completed" && logsFailures !== false) this.#logFailure(job);
     events.emit("job:finished", { job });
   }
 
@@ -97,27 +113,26 @@ export class SlotJobEnd implements ClaimEnd {
     this.#onOver(this.holder);
   }
 
-  /** Reports that the next time of a cron schedule passed while its job ran. */
-  #tellOverlapped(): void {
-    const { claim } = this.holder;
-    const schedule = this.#context.roster.find(claim)?.schedule;
-    if (schedule?.type !== "cron") return;
-    const slot = nextCronRun(cronExpression(schedule), claim.claimedAt, schedule.timezone);
-    if (slot <= this.#ending.finishedAt) this.#planner.skip(claim, "already_running", slot);
+  /** A cancelled job is not logged: its caller knows. */
+  #logFailure({ id, status, error }: EndedJobRecord): void {
+    const { log } = this.#context;
+    const name = nameOf(this.holder.claim);
+    if (status === "interrupted")
+      log.warn(`${name} was interrupted (${id}): ${error ?? "its claim was lost"}`);
+    else if (status !== "cancelled") log.error(`${name} failed (${id}): ${error ?? status}`);
   }
 }
 
-/** A slot that does not run: too late, or only a time to plan again. */
+/** A slot that does not run: too late, given up, or only a time to plan again. */
 export class DroppedSlot implements ClaimEnd, ClaimHolder {
   readonly claim: Claim;
-  readonly #missed: MissedSlot | undefined;
+  readonly #lost: LostSlot;
   readonly #planner: Planner;
   #conclusion: Conclusion | undefined;
 
-  /** `missed`: when that is because no scheduler was there at its time. */
-  constructor(claim: Claim, missed: MissedSlot | undefined, planner: Planner) {
+  constructor(claim: Claim, lost: LostSlot, planner: Planner) {
     this.claim = claim;
-    this.#missed = missed;
+    this.#lost = lost;
     this.#planner = planner;
   }
 
@@ -130,15 +145,18 @@ export class DroppedSlot implements ClaimEnd, ClaimHolder {
     return {
       claim,
       change: (state) => {
-        this.#conclusion = this.#planner.dropped(claim, state, this.#missed);
-        return this.#conclusion.patch;
+        const conclusion = this.#planner.dropped(claim, state, this.#lost);
+        const isOwn = state.claim?.token === claim.token;
+        const unrun = conclusion.unrun ?? (isOwn ? undefined : this.#conclusion?.unrun);
+        this.#conclusion = { ...conclusion, unrun };
+        return conclusion.patch;
       },
     };
   }
 
   settle(ended: EndedClaim): void {
     if (ended === "ended" && this.#conclusion !== undefined)
-      this.#planner.tellDropped(this.claim, this.#missed, this.#conclusion);
+      this.#planner.tellDropped(this.claim, this.#lost, this.#conclusion);
   }
 
   close(): void {}

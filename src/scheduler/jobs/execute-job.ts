@@ -20,6 +20,12 @@ export interface JobExecution {
   execute(options: ExecuteOptions): Promise<ExecutorResult> | ExecutorResult;
 }
 
+/** What an executor is told about why it runs a job. */
+export type TriggerMetadata = Pick<
+  ExecuteOptions,
+  "triggerType" | "schedule" | "slot" | "key" | "source" | "attempt" | "workItemId" | "workItemTitle"
+>;
+
 export function jobExecution(options: SchedulerOptions, context: SchedulerContext): ExecuteJob {
   const { onTrigger, workSourceManager } = options;
   const { clock, log: logger } = context;
@@ -96,6 +102,7 @@ function by(executor: JobExecution, { store }: SchedulerContext): RunJob<Job> {
       key: jobKey(job),
       source: job.source,
       attempt: job.attempt,
+      data: job.data,
       workItem,
       workItemId: workItem?.id,
       workItemTitle: workItem?.title,

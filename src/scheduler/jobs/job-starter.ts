@@ -4,6 +4,7 @@
  */
 import { nextTurn } from "../../clock.js";
 import type { JobResult } from "../../runner/result.js";
+import type { JobOrder } from "../../state/mailbox.js";
 import { ScheduleMap } from "../../state/schedule-map.js";
 import type { Claim, ScheduleKey } from "../../state/store.js";
 import type { HeldClaims } from "../claims/held-claims.js";
@@ -20,6 +21,8 @@ export type ExecuteJob = (job: Job) => Promise<JobResult>;
 export interface JobStarterOptions {
   readonly execute: ExecuteJob;
   readonly claims: HeldClaims;
+  /** Whether `execute` takes an item from the work source of a schedule. */
+  readonly hasWorkSources: boolean;
 }
 
 export class JobStarter {
@@ -27,17 +30,23 @@ export class JobStarter {
   readonly #planner: Planner;
   readonly #execute: ExecuteJob;
   readonly #claims: HeldClaims;
+  readonly #hasWorkSources: boolean;
   readonly completer: JobCompleter;
   /** The latest job of each schedule, until its claim has ended. */
   readonly #jobs = new ScheduleMap<Job>();
   #size = 0;
   #startCount = 0;
 
-  constructor(context: SchedulerContext, planner: Planner, { execute, claims }: JobStarterOptions) {
+  constructor(
+    context: SchedulerContext,
+    planner: Planner,
+    { execute, claims, hasWorkSources }: JobStarterOptions,
+  ) {
     this.#context = context;
     this.#planner = planner;
     this.#execute = execute;
     this.#claims = claims;
+    this.#hasWorkSources = hasWorkSources;
     this.completer = new JobCompleter(context, claims);
   }
 
@@ -76,10 +85,12 @@ export class JobStarter {
 
   /**
    * Starts the jobs of `claims`, as long as `mayStart`: a job may stop the scheduler. All start before anything is
-   * written about them. `askedMs`: when the store was asked for the claims, on the monotonic clock.
+   * written about them, except for a job with an order. `askedMs`: when the store was asked for the claims, on the monotonic
+   * clock.
    */
-  start(claims: readonly Claim[], askedMs: number, mayStart: () => boolean): Job[] {
+  start(claims: readonly Claim[], askedMs: number, mayStart: () => boolean, order?: JobOrder): Job[] {
     const started: Job[] = [];
+    const told: Job[] = [];
     for (const claim of claims) {
       const earlier = this.#jobs.get(claim);
       if (earlier?.continueUnder(claim) === true) {
@@ -98,15 +109,60 @@ export class JobStarter {
         this.#jobs.set(claim, job);
         this.#size++;
         this.#startCount++;
+        const requested = claim.source === "retry" ? claim.state.retry?.job_id : undefined;
+        if (order !== undefined || requested != null) {
+          void this.#startOrdered(job, order ?? requested ?? "", mayStart);
+          if (order !== undefined) return [job];
+          continue;
+        }
         started.push(job);
+        // A job that finds no work has no record, unless a caller was given its id.
+        const looksForWork = entry.schedule.work_source !== undefined && this.#hasWorkSources;
+        if (looksForWork && claim.source !== "manual") job.onWork = () => this.#tellWork(job);
+        else told.push(job);
         this.#run(job);
       } else {
-        const missed = verdict.action === "miss" ? { ...verdict, slot: claim.slot } : undefined;
-        this.#endUnused(new DroppedSlot(claim, missed, this.#planner), askedMs);
+        this.#endUnused(new DroppedSlot(claim, { ...verdict, slot: claim.slot }, this.#planner), askedMs);
       }
     }
-    if (started.length > 0) this.#tellStarted(started);
+    if (told.length === 0) return started;
+    void this.#recordStarts(told);
+    // Most schedulers have no listener: their jobs' records are not made here.
+    const { events, log } = this.#context;
+    if (log.debug !== undefined || events.isHeard("job:started")) this.#emitStarted(told);
     return started;
+  }
+
+  /**
+   * What a job was triggered with is on disk before it starts, so that it can run again after a crash. `order`: or the id of
+   * the first job that was started for it.
+   */
+  async #startOrdered(job: Job, order: JobOrder | string, mayStart: () => boolean): Promise<void> {
+    const { store } = this.#context;
+    let isRecorded = false;
+    try {
+      const found = typeof order === "string" ? await store.mailbox.ofJob(order) : order;
+      if (found !== undefined) job.accept(found);
+      isRecorded = found?.prompt != null || found?.data != null;
+      if (isRecorded) await store.startJobs([job.job]);
+    } catch (error) {
+      reportTrouble(this.#context, job.claim, "Could not record the start of a job of", error);
+      this.#end(job, failureOf(error, job.isStopped));
+      return;
+    }
+    if (typeof order === "string" && !mayStart()) {
+      // The slot stays due, for the next scheduler. A triggered job was promised to its caller, so that a stop waits for it.
+      this.#forget(job);
+      this.#endUnused(new ReleasedSlot(job.claim), this.#context.clock.monotonic());
+      return;
+    }
+    if (job.isStopped) {
+      this.#end(job, { status: "cancelled", error: "The scheduler was stopped before the job started" });
+      return;
+    }
+    this.#run(job);
+    if (!isRecorded) void this.#recordStarts([job]);
+    this.#emitStarted([job]);
   }
 
   /** A job that still runs goes on under a newer claim, instead of a second job. */
@@ -117,10 +173,14 @@ export class JobStarter {
     this.#claims.add(job, askedMs);
   }
 
-  #tellStarted(started: readonly Job[]): void {
+  #tellWork(job: Job): void {
+    job.onWork = undefined;
+    void this.#recordStarts([job]);
+    this.#emitStarted([job]);
+  }
+
+  #emitStarted(started: readonly Job[]): void {
     const { events, log } = this.#context;
-    void this.#recordStarts(started);
-    if (log.debug === undefined && !events.isHeard("job:started")) return;
     for (const { job, claim } of started) {
       log.debug?.(`Started ${job.id} of ${nameOf(claim)}`);
       events.emit("job:started", { job });
@@ -149,9 +209,15 @@ export class JobStarter {
 
   #end(job: Job, result: JobResult): void {
     const { clock } = this.#context;
-    if (result.skipReason !== undefined) this.#planner.skip(job.claim, result.skipReason, job.claim.slot);
+    if (result.skipReason !== undefined) this.#tellNoWork(job, result.skipReason);
+    // Looking for work has failed: that is recorded as any failure.
+    else job.onWork?.();
     const ending = job.end(result, clock.now(), clock.monotonic());
     this.completer.add(new SlotJobEnd(job, ending, this.#planner, this.#context, this.#forget));
+  }
+
+  #tellNoWork({ claim: { agent, schedule, slot } }: Job, reason: NonNullable<JobResult["skipReason"]>): void {
+    this.#planner.skip({ agent, schedule }, reason, { slot, lastSlot: slot, count: 1 });
   }
 
   readonly #forget = (job: Job): void => {

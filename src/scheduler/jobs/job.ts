@@ -5,8 +5,10 @@
 import { messageOf } from "../../errors.js";
 import { isoText } from "../../iso-time.js";
 import { jobKey } from "../../runner/job-context.js";
+import { fillPrompt } from "../../runner/runtimes/template.js";
 import type { JobResult } from "../../runner/result.js";
 import type { EndedJobRecord, JobRecord } from "../../state/job-log/job-log.js";
+import type { JobOrder } from "../../state/mailbox.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import type { Claim } from "../../state/store.js";
 import type { Agent, AgentSchedule, RunResult } from "../agent.js";
@@ -37,20 +39,26 @@ export interface JobEnding {
   readonly startedAt: Date;
   readonly finishedAt: Date;
   readonly record: EndedJobRecord;
+  /** Whether it was started only to find that there is no work: then it has no record. */
+  readonly isNoWork: boolean;
 }
 
 export class Job implements ClaimHolder {
   readonly id: string;
   readonly agent: Agent;
-  readonly schedule: AgentSchedule;
+  schedule: AgentSchedule;
   readonly scheduleName: string;
   readonly timeout: AgentSchedule["timeout"];
   readonly startedAt: Date;
   /** The same on the monotonic clock. */
   readonly startedMs: number;
+  /** Set while the job looks for work, and called when it has found some: until then its start is not reported. */
+  onWork: (() => void) | undefined = undefined;
   /** The claim it was started under, which names the job and its slot. */
   readonly #first: Claim;
   readonly #source: JobRecord["source"];
+  /** What it was triggered with. */
+  #order: JobOrder | undefined = undefined;
   #claim: Claim;
   #phase: JobPhase = "running";
   #stopReason: { readonly cause: JobStopCause; readonly reason: string } | undefined = undefined;
@@ -74,6 +82,15 @@ export class Job implements ClaimHolder {
 
   get phase(): JobPhase {
     return this.#phase;
+  }
+
+  /** To be called before its record is read. `{{path}}` in its prompt names a part of the order's data. */
+  accept(order: JobOrder): void {
+    const { prompt = null, data = null } = order;
+    const template = prompt ?? this.schedule.prompt;
+    this.#order = order;
+    if (template !== undefined)
+      this.schedule = { ...this.schedule, prompt: data === null ? template : fillPrompt(template, data) };
   }
 
   /** The claim it runs under. */
@@ -131,7 +148,8 @@ export class Job implements ClaimHolder {
     const record = this.#record === undefined ? this.#startRecord() : { ...this.#record };
     const elapsedMs = finishedMs - this.startedMs;
     const { startedAt } = this;
-    return { result, startedAt, finishedAt, record: ended(record, result, finishedAt, elapsedMs) };
+    const isNoWork = result.skipReason !== undefined && this.onWork !== undefined;
+    return { result, startedAt, finishedAt, record: ended(record, result, finishedAt, elapsedMs), isNoWork };
   }
 
   /** The store has ended its claim. */
@@ -156,16 +174,16 @@ export class Job implements ClaimHolder {
   }
 
   #startRecord(): JobRecord {
-    const { agent, schedule, state, jobId, slot, claimedAt } = this.#first;
+    const { agent, schedule, jobId, slot, attempt, claimedAt } = this.#first;
     const { type, prompt } = this.schedule;
-    return {
+    const record: JobRecord = {
       id: jobId,
       agent,
       schedule,
-      trigger: this.#source === "manual" ? "manual" : type,
+      trigger: this.#source === "manual" || this.#source === "retry" ? this.#source : type,
       slot: isoText(slot),
       source: this.#source,
-      attempt: (state.failure_count ?? 0) + 1,
+      attempt,
       prompt: prompt ?? null,
       work_item: null,
       started_at: isoText(claimedAt),
@@ -177,6 +195,7 @@ export class Job implements ClaimHolder {
       exit_code: null,
       response_body: null,
     };
+    return this.#order === undefined ? record : { ...record, ...orderedBy(this.#order, record) };
   }
 
   #enter(phase: JobPhase): void {
@@ -184,6 +203,19 @@ export class Job implements ClaimHolder {
       throw new Error(`A job that is ${this.#phase} cannot become ${phase}: ${this.id}`);
     this.#phase = phase;
   }
+}
+
+/** What the record of a job says of its order. */
+function orderedBy(
+  { trigger, data, cause, author }: JobOrder,
+  record: JobRecord,
+): Pick<JobRecord, "trigger" | "data" | "cause"> {
+  const by = [author, cause].filter((part) => part != null && part !== "").join(": ");
+  return {
+    trigger: record.trigger === "manual" ? (trigger ?? "manual") : record.trigger,
+    ...(data == null ? {} : { data }),
+    ...(by === "" ? {} : { cause: by }),
+  };
 }
 
 /** What a host that runs the jobs itself learns of one. */
@@ -202,6 +234,10 @@ export interface TriggerInfo {
   readonly slot: Date | null;
   /** "agent/schedule@slot": an idempotency key, the same in every attempt; `null` without a slot. */
   readonly key: string | null;
+  /** The schedule's prompt, or that of the job's trigger; `undefined` without one. */
+  readonly prompt: string | undefined;
+  /** What the job was triggered with: any JSON value; `null` for a job without data. */
+  readonly data: unknown;
   /** The job's record as it is at its start: why and for when it runs, which attempt it is. */
   readonly job: JobRecord;
   /** Fires when the job is cancelled, or the scheduler no longer waits for it. */
@@ -227,6 +263,8 @@ export function triggerInfo({
     jobId: id,
     slot: job.slot === null ? null : new Date(job.slot),
     key: jobKey(job),
+    prompt: schedule.prompt,
+    data: job.data ?? null,
     job: Object.freeze({ ...job }),
     signal,
   });

@@ -48,6 +48,8 @@ export interface WorkRun {
   readonly scheduleName: string;
   readonly schedule: AgentSchedule;
   readonly signal: AbortSignal;
+  /** Called when the job has an item to work on. */
+  readonly onWork?: (() => void) | undefined;
   /** Tells the job to end. */
   stop(cause: "cancelled", reason: string): unknown;
 }
@@ -85,6 +87,7 @@ export async function runOnWork(
       logger.warn(`There was work for ${name}, but it was claimed elsewhere first.`);
     return NO_WORK;
   }
+  run.onWork?.();
   const holder: ItemHolder = { agent, claim };
   logger.info(`Claimed ${item.id} for ${name}: ${item.title}`);
   const notHeld = `${item.id} is no longer held by ${name}: its outcome is not reported to its source.`;

@@ -20,6 +20,8 @@ export class PassLog {
   readonly #listeners: PassListeners;
   #count = 0;
   #lastAt: Date | undefined;
+  /** How long passes have nothing to do; `undefined` where a listener wants to hear of each. */
+  idleMs: number | undefined;
   /** Why passes have failed since the last that did not. */
   readonly #troubles = new Set<string>();
 
@@ -38,6 +40,11 @@ export class PassLog {
     return this.#lastAt;
   }
 
+  /** Counts passes that the clock left out. */
+  readonly skip = (count: number): void => {
+    this.#count += count;
+  };
+
   /** Counts from 0 again. */
   reset(): void {
     this.#count = 0;
@@ -50,8 +57,10 @@ export class PassLog {
     this.#count++;
     this.#lastAt = this.#context.clock.now();
     let sleepMs = this.#context.checkInterval;
+    this.idleMs = undefined;
     try {
       sleepMs = await this.#pass.run();
+      if (this.#listeners.onPassed === undefined) this.idleMs = this.#pass.idleMs;
       this.#troubles.clear();
     } catch (error) {
       this.#fail(error);

@@ -4,6 +4,7 @@
  */
 import { AsyncLock } from "../../async-lock.js";
 import { nextTurn } from "../../clock.js";
+import type { ScheduleRequest } from "../../state/mailbox.js";
 import type { ClaimRefusal, DueSlots, OutsideChange, ScheduleKey } from "../../state/store.js";
 import type { HeldClaims } from "../claims/held-claims.js";
 import { keyText, type SchedulerContext } from "../context.js";
@@ -83,6 +84,9 @@ export class Pass {
     if (this.#nextRoster === roster) this.#nextRoster = undefined;
   }
 
+  /** How long nothing is due, in milliseconds: set by a pass that left no claim and no plan to be written. */
+  idleMs: number | undefined;
+
   /** Returns how many milliseconds may go by before the next pass. */
   async run(): Promise<number> {
     if (this.#planner.wasSetBack()) await this.#lock.take(() => this.#planner.adoptAll());
@@ -92,22 +96,32 @@ export class Pass {
     this.#outside = [];
     if (outside.length > 0) await this.#planner.noteOutside(outside);
     const dueAt = await this.#lock.take(() => this.#claimDue());
-    const sleepMs = Math.min(this.#context.checkInterval, this.#claims.renewalMs);
-    if (dueAt === undefined) return sleepMs;
-    return Math.max(0, Math.min(sleepMs, dueAt.getTime() - this.#context.clock.now().getTime()));
+    const { renewalMs } = this.#claims;
+    const sleepMs = Math.min(this.#context.checkInterval, renewalMs);
+    const dueMs = dueAt === undefined ? Infinity : dueAt.getTime() - this.#context.clock.now().getTime();
+    const isIdle = renewalMs === Infinity && this.#planner.writes.unwritten.size === 0;
+    this.idleMs = isIdle && dueMs > sleepMs ? dueMs : undefined;
+    return Math.max(0, Math.min(sleepMs, dueMs));
   }
 
-  /** Starts a job now, or returns why not: `full` is this scheduler's limit, `at_capacity` the agent's. */
-  trigger(key: ScheduleKey): Promise<Job | ClaimRefusal | "stopped" | "full"> {
+  /**
+   * Starts a job now, or returns why not: `full` is this scheduler's limit, `at_capacity` the agent's. `answered`: the
+   * request has started a job before.
+   */
+  trigger(
+    key: ScheduleKey,
+    request?: ScheduleRequest,
+  ): Promise<Job | ClaimRefusal | "stopped" | "full" | "answered"> {
     this.#triggerCount++;
     return this.#lock.take(async () => {
       this.#triggerCount--;
       if (!this.#isAccepting) return "stopped";
       if (this.isFull) return "full";
       const askedMs = this.#context.clock.monotonic();
-      const claim = await this.#context.store.claim(key);
+      const { store } = this.#context;
+      const claim = await (request === undefined ? store.claim(key) : store.claimFor(request));
       if (typeof claim === "string") return claim;
-      const [job] = this.#jobs.start([claim], askedMs, () => this.#isAccepting);
+      const [job] = this.#jobs.start([claim], askedMs, () => this.#isAccepting, request);
       return job ?? "stopped";
     });
   }

@@ -5,6 +5,10 @@ import { type Clock, wakeAfter } from "../../clock.js";
 export interface Repeated {
   /** Returns how long to sleep, in milliseconds, or `undefined` to end the loop. Does not reject. */
   run(): Promise<number | undefined>;
+  /** How long nothing will be due, in milliseconds, when nothing runs either. */
+  readonly idleMs?: number | undefined;
+  /** Counts runs that were left out, because nothing would have been due in them. */
+  readonly skip?: ((count: number) => void) | undefined;
 }
 
 /** One run at a time; it may be run again after it has ended. */
@@ -47,17 +51,19 @@ export class WakeableLoop {
       this.#isWoken = false;
       const ms = await repeated.run();
       if (ms === undefined) return;
-      await this.#sleep(ms);
+      await this.#sleep(ms, repeated);
     }
   }
 
-  async #sleep(ms: number): Promise<void> {
+  async #sleep(ms: number, { idleMs, skip }: Repeated): Promise<void> {
     // A wake during the pass means that it may have missed something.
     if (this.#isWoken) return;
     let cancel: (() => void) | undefined;
-    await new Promise<void>((resolve) => {
-      cancel = wakeAfter(this.#clock, ms, resolve);
-      this.#endSleep = resolve;
+    await new Promise<void>((wake) => {
+      if (idleMs === undefined || skip === undefined || this.#clock.wakeWhenIdle === undefined)
+        cancel = wakeAfter(this.#clock, ms, wake);
+      else cancel = this.#clock.wakeWhenIdle({ owner: this, periodMs: ms, idleMs, wake, skip });
+      this.#endSleep = wake;
     });
     this.#endSleep = undefined;
     cancel?.();

@@ -6,6 +6,7 @@ import { UNIT_MS } from "../../duration.js";
 import { quote } from "../../errors.js";
 import { isoTimeMs } from "../../iso-time.js";
 import type { Random } from "../../random.js";
+import { LONGEST_INTERRUPTION_WAIT_MS } from "../../state/claim-rules.js";
 import type { PlanSource, ScheduleHint, ScheduleState } from "../../state/schedule-state.js";
 import { nextCronRun, previousCronRun } from "../timing/cron.js";
 import { SchedulerError } from "../errors.js";
@@ -53,15 +54,28 @@ export function planNextRun(input: PlanInput): Plan | undefined;
 export function planNextRun({ now, schedule, state, random = () => 0 }: PlanInput): Plan | undefined {
   const nowMs = now.getTime();
   if (Number.isNaN(nowMs)) throw new SchedulerError("Now is not a valid Date", { code: "INVALID_ARGUMENT" });
-  if (schedule.type === "webhook" || schedule.type === "chat") return undefined;
+  const isAutomatic = schedule.type !== "webhook" && schedule.type !== "chat";
+  if (!isAutomatic && state.retry == null) return undefined;
   const known = readState(state);
-  const chosen =
-    schedule.type === "once"
-      ? chooseOnce(nowMs, schedule, known)
-      : chooseRecurring(nowMs, schedule, known, random);
+  const chosen = state.retry == null ? choose(nowMs, schedule, known, random) : nextAttempt(nowMs, known);
   if (chosen === undefined) return undefined;
   const { atMs, source } = known.pausedUntilMs === undefined ? chosen : pause(nowMs, schedule, known, chosen);
   return { nextRunAt: new Date(atMs), source };
+}
+
+function choose(nowMs: number, schedule: Schedule, state: KnownState, random: Random): Candidate | undefined {
+  if (schedule.type === "webhook" || schedule.type === "chat") return undefined;
+  return schedule.type === "once"
+    ? chooseOnce(nowMs, schedule, state)
+    : chooseRecurring(nowMs, schedule, state, random);
+}
+
+/** A slot that is tried again: at the time that was planned for it, or now where a pause took that time. */
+function nextAttempt(nowMs: number, { plannedMs = nowMs, plannedSource }: KnownState): Candidate {
+  if (plannedSource === "manual") return { atMs: plannedMs, source: "retry" };
+  // A time further ahead is from before the clock was set back.
+  const latestMs = nowMs + LONGEST_INTERRUPTION_WAIT_MS;
+  return { atMs: plannedSource === "retry" ? Math.min(plannedMs, latestMs) : nowMs, source: "retry" };
 }
 
 function chooseRecurring(

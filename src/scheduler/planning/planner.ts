@@ -3,15 +3,19 @@
  * decided by is in governor.ts; every decision is made on the state as it is when it is written.
  */
 import { isoTimeMs } from "../../iso-time.js";
+import { backfillSlot, NO_SLOT } from "../../state/claim-rules.js";
 import { ScheduleMap } from "../../state/schedule-map.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
-import type { DefinedSchedule, OutsideChange, ScheduleKey, SkippedSlot } from "../../state/store.js";
-import { adoptPlan } from "./reconcile-plan.js";
-import { isAskedFor, judgeClaim } from "./due-slot.js";
+import type { Claim, DefinedSchedule, OutsideChange, ScheduleKey, SkippedSlot } from "../../state/store.js";
+import { adoptPlan, planUnplanned } from "./reconcile-plan.js";
+import { type ClaimVerdict, isAskedFor, judgeClaim } from "./due-slot.js";
+import { judgeSlot } from "./late-slot.js";
+import type { UnrunSlots } from "./unrun-slots.js";
 import {
+  abandonSlot,
   type Conclusion,
   dropBusySlot,
-  dropSlot,
+  dropMissedSlot,
   planAfter,
   type PlanningInput,
   planPatch,
@@ -19,18 +23,21 @@ import {
 import { RemovedSchedules } from "./removed-schedules.js";
 import type { Plan } from "./governor.js";
 import type { Roster } from "../roster.js";
-import { isAutomatic } from "../timing/schedule.js";
+import { isAutomatic, type Schedule } from "../timing/schedule.js";
 import { type PlanWrite, PlanWrites } from "./plan-writes.js";
 import { nameOf, type SchedulerContext } from "../context.js";
 
 /** Two clocks are not read at the same instant, so a smaller difference does not mean that one was set back. */
 const SMALLEST_SET_BACK_MS = 1_000;
 
-export interface MissedSlot {
-  readonly slot: Date;
-  readonly lateMs: number;
-  readonly graceMs: number;
-}
+/** A claimed slot that does not run, or not again: missed, given up, or only a time to plan again. */
+export type LostSlot = Exclude<ClaimVerdict, { readonly action: "run" }> & { readonly slot: Date };
+
+type Lateness = Pick<Extract<ClaimVerdict, { readonly action: "miss" }>, "lateMs" | "graceMs">;
+type PassedClaim = Pick<Claim, keyof ScheduleKey | "source" | "seenAt" | "claimedAt">;
+
+/** What is told of slots: without `count`, of one that only waits. */
+type ToldSlots = Pick<UnrunSlots, "slot"> & Partial<UnrunSlots>;
 
 export class Planner {
   readonly #context: SchedulerContext;
@@ -104,7 +111,8 @@ export class Planner {
     decide: (state: ScheduleState) => ScheduleStatePatch,
   ): Promise<ScheduleState> {
     let conclusion: Conclusion | undefined;
-    let dropped: Date | undefined;
+    let dropped: ToldSlots | undefined;
+    let wasPaused = false;
     const state = await this.#context.store.update(key, (current) => {
       const changes = decide(current);
       const after = { ...current, ...changes };
@@ -112,17 +120,36 @@ export class Planner {
       dropped = undefined;
       const dueMs = this.#dueMs(after);
       const isPaused = (isoTimeMs(after.paused_until) ?? -Infinity) > this.#context.clock.now().getTime();
+      wasPaused = isPaused || current.next_run_source === "paused";
       const input = this.input(key, current);
       const isRemoved = this.#context.roster.find(key) === undefined;
       const isLeft = isRemoved || after.claim != null || input.isPlannedHere === false;
       if (isLeft || (dueMs !== undefined && !isPaused)) return changes;
-      if (dueMs !== undefined) dropped = new Date(dueMs);
-      conclusion = planAfter(input, changes);
+      if (dueMs !== undefined && backfillSlot(after) === undefined)
+        dropped = { slot: new Date(isoTimeMs(after.retry?.slot) ?? dueMs) };
+      const isUnplanned = after.next_run_at == null && after.retry == null && after.status !== "disabled";
+      conclusion = isUnplanned
+        ? planUnplanned(input, changes, { isAdopted: false })
+        : planAfter(input, changes);
+      dropped = conclusion.unrun ?? dropped;
       return conclusion.patch;
     });
-    if (dropped !== undefined) this.skip(key, "paused", dropped);
+    if (dropped !== undefined) this.skip(key, wasPaused ? "paused" : "disabled", dropped);
     if (conclusion !== undefined) this.tell(key, conclusion);
     return state;
+  }
+
+  /** Disables a schedule: its open slot is not run. */
+  async disable(key: ScheduleKey, disabled: (state: ScheduleState) => ScheduleStatePatch): Promise<void> {
+    let unrun: UnrunSlots | undefined;
+    await this.#context.store.update(key, (state) => {
+      const changes = disabled(state);
+      const input = this.input(key, state);
+      const conclusion = state.claim == null ? planAfter(input, changes) : undefined;
+      unrun = conclusion?.unrun;
+      return conclusion?.patch ?? changes;
+    });
+    this.skip(key, "disabled", unrun);
   }
 
   /** Plans again what was changed in the state from outside. */
@@ -130,7 +157,7 @@ export class Planner {
     const known = changes.filter((change) => {
       if (this.#context.roster.find(change) === undefined) return false;
       const { keys } = change;
-      return this.#isPlannedHere(change) ? keys.some(isPlannedBy) : keys.includes("next_run_at");
+      return this.#isPlannedHere(change) ? keys.length > 0 : keys.includes("next_run_at");
     });
     await this.writes.writeAll(
       known.map(({ agent, schedule, keys }) => {
@@ -139,7 +166,7 @@ export class Planner {
         // A slot from before the schedule was disabled does not count.
         const isFresh = keys.includes("status");
         const decide = ({ claim }: ScheduleState): ScheduleStatePatch =>
-          isFresh && claim == null ? planPatch(undefined) : {};
+          isFresh && claim == null ? NO_SLOT : {};
         return { key, write: () => this.change(key, decide) };
       }),
     );
@@ -152,21 +179,25 @@ export class Planner {
       const key = { agent, schedule: name };
       const schedule = this.#context.roster.find(key)?.schedule;
       if (schedule === undefined) continue;
-      const verdict = judgeClaim({ slot, source, seenAt: this.#context.clock.now() }, schedule);
-      // The end of a pause is not a slot, and planning takes no capacity.
-      if (verdict.action !== "plan") this.skip(key, reason, slot);
-      const missed = verdict.action === "miss" ? { ...verdict, slot } : undefined;
+      const seenAt = this.#context.clock.now();
+      const { action } = judgeClaim({ slot, source, seenAt }, schedule);
       const isUnwanted = "when_busy" in schedule && schedule.when_busy === "skip" && !isAskedFor(source);
-      if (verdict.action !== "run" || isUnwanted)
-        plans.push({ key, write: () => this.#dropWaiting(key, slot, missed) });
+      // The end of a pause is not a slot, and planning takes no capacity.
+      if (action === "run" && !isUnwanted) this.skip(key, reason, { slot });
+      else
+        plans.push({
+          key,
+          write: () => this.#dropWaiting({ ...key, slot, source, seenAt, reason }, isUnwanted),
+        });
     }
     await this.writes.writeAll(plans);
     return plans.length > 0;
   }
 
-  /** The state after a slot that does not run; `missed` when that is because no scheduler was there at its time. */
-  dropped(key: ScheduleKey, state: ScheduleState, missed: MissedSlot | undefined): Conclusion {
-    return dropSlot(this.input(key, state), missed === undefined ? {} : countMissed(state, missed));
+  /** The state after a slot that does not run. */
+  dropped(key: ScheduleKey, state: ScheduleState, lost: LostSlot): Conclusion {
+    const input = this.input(key, state);
+    return lost.action === "abandon" ? abandonSlot(input) : dropMissedSlot(input, lost.latest);
   }
 
   /** What is needed to plan a schedule, as it is defined now, or was when it was removed. */
@@ -196,11 +227,11 @@ export class Planner {
   skip(
     { agent, schedule }: ScheduleKey,
     reason: SkippedSlot["reason"] | "unsupported_type" | "no_work",
-    slot?: Date,
+    slots?: ToldSlots,
   ): void {
     const { log, events } = this.#context;
-    log.debug?.(`Skipping ${nameOf({ agent, schedule })}${timeOf(slot)}: ${reason}`);
-    events.emit("schedule:skipped", { agent, schedule, reason, slot });
+    log.debug?.(`Skipping ${nameOf({ agent, schedule })}${timesOf(slots)}: ${reason}`);
+    events.emit("schedule:skipped", { agent, schedule, reason, ...slots });
   }
 
   /** An edit of `next_run_at` is an order, whatever the schedule says; removing it asks for a new plan. */
@@ -227,7 +258,7 @@ export class Planner {
       });
       for (const [index, key] of keys.entries()) {
         const conclusion = conclusions[index];
-        if (conclusion !== undefined) this.tell(key, conclusion);
+        if (conclusion !== undefined) this.tellAdopted(key, conclusion);
       }
     };
     return this.writes.writeTogether(keys, together, (key) => this.#adopt(key));
@@ -239,7 +270,7 @@ export class Planner {
       conclusion = this.#adopted(key, state);
       return conclusion?.patch ?? {};
     });
-    if (conclusion !== undefined) this.tell(key, conclusion);
+    if (conclusion !== undefined) this.tellAdopted(key, conclusion);
   }
 
   /** The plan to go by from now on; `undefined` when the one in the state stays, or is made when its job ends. */
@@ -259,34 +290,84 @@ export class Planner {
     return this.#plannedElsewhere.get(key) === undefined;
   }
 
-  async #dropWaiting(key: ScheduleKey, slot: Date, missed: MissedSlot | undefined): Promise<void> {
+  async #dropWaiting(
+    { reason, ...waiting }: SkippedSlot & { readonly seenAt: Date },
+    isUnwanted: boolean,
+  ): Promise<void> {
+    const { agent, schedule: name, slot } = waiting;
+    const key = { agent, schedule: name };
     let conclusion: Conclusion | undefined;
+    let verdict: ClaimVerdict | undefined;
     await this.#context.store.update(key, (state) => {
       conclusion = undefined;
-      // It was claimed or moved meanwhile.
-      if (state.claim != null || isoTimeMs(state.next_run_at) !== slot.getTime()) return {};
       const input = this.input(key, state);
-      conclusion = missed === undefined ? dropBusySlot(input, slot) : this.dropped(key, state, missed);
+      const { schedule } = input;
+      // It was claimed or moved meanwhile.
+      const isGone = state.claim != null || isoTimeMs(state.next_run_at) !== slot.getTime();
+      if (isGone || schedule === undefined) return {};
+      verdict = judgeClaim({ ...waiting, state }, schedule);
+      if (verdict.action === "run" && !isUnwanted) return {};
+      conclusion =
+        verdict.action === "run" ? dropBusySlot(input, slot) : this.dropped(key, state, { ...verdict, slot });
       return conclusion.patch;
     });
-    if (conclusion !== undefined) this.tellDropped(key, missed, conclusion);
+    if (conclusion === undefined) return verdict === undefined ? undefined : this.skip(key, reason, { slot });
+    if (verdict?.action === "run") {
+      this.skip(key, reason, conclusion.unrun ?? { slot });
+      this.tell(key, conclusion);
+    } else if (verdict !== undefined) this.tellDropped(key, { ...verdict, slot }, conclusion);
   }
 
-  tellDropped(
-    { agent, schedule }: ScheduleKey,
-    missed: MissedSlot | undefined,
-    conclusion: Conclusion,
-  ): void {
+  tellDropped({ agent, schedule }: ScheduleKey, lost: LostSlot, conclusion: Conclusion): void {
     const { log, events } = this.#context;
     const key = { agent, schedule };
-    if (missed !== undefined) {
-      const { slot, lateMs, graceMs } = missed;
+    const { unrun } = conclusion;
+    if (lost.action === "abandon") {
+      const { slot, attempts } = lost;
+      const times = attempts === 1 ? "1 attempt" : `${attempts} attempts`;
       log.warn(
-        `${nameOf(key)} missed its run at ${slot.toISOString()}: it was found ${lateMs} ms late, ${graceMs} ms are allowed.`,
+        `${nameOf(key)} gave up its run of ${slot.toISOString()} after ${times}: the process that ran it ended each time.`,
       );
-      events.emit("schedule:missed", { agent, schedule, slot, lateMs, graceMs });
-    }
+      events.emit("schedule:abandoned", { agent, schedule, slot, attempts });
+      if (unrun !== undefined) this.skip(key, "already_running", unrun);
+    } else if (unrun !== undefined && lost.action === "miss") this.#tellMissed(key, unrun, lost);
+    // The end of a pause.
+    else if (unrun !== undefined) this.skip(key, "paused", unrun);
     this.tell(key, conclusion);
+  }
+
+  /** The plan of a schedule whose plan did not hold, and the slots that passed before. */
+  tellAdopted(key: ScheduleKey, conclusion: Conclusion): void {
+    if (conclusion.unrun !== undefined) this.#tellMissed(key, conclusion.unrun);
+    this.tell(key, conclusion);
+  }
+
+  /** Slots that passed before a job of the schedule ended. The reason is why the first of them was not run. */
+  tellPassed(claim: PassedClaim, unrun: UnrunSlots, wasPaused: boolean): void {
+    const { agent, schedule, source, seenAt, claimedAt } = claim;
+    const key = { agent, schedule };
+    const isBefore = unrun.slot <= claimedAt;
+    if (isBefore && wasPaused) this.skip(key, "paused", unrun);
+    // They passed while the slot was tried.
+    else if (source === "retry") this.skip(key, "already_running", unrun);
+    else if (source !== "manual" && unrun.slot <= seenAt) this.#tellMissed(key, unrun);
+    else this.skip(key, isBefore ? "at_capacity" : "already_running", unrun);
+  }
+
+  #tellMissed(key: ScheduleKey, unrun: UnrunSlots, judged?: Lateness): void {
+    const { log, events, roster, clock } = this.#context;
+    const { slot, lastSlot, count } = unrun;
+    const { lateMs, graceMs } = judged ?? lateness(roster.find(key)?.schedule, slot, clock.now());
+    const what =
+      count === 1
+        ? `its run at ${slot.toISOString()}`
+        : `${count} runs, from ${slot.toISOString()} to ${lastSlot.toISOString()}`;
+    const why =
+      judged === undefined
+        ? "passed before the scheduler looked at the schedule"
+        : `was found ${lateMs} ms late, ${graceMs} ms are allowed`;
+    log.warn(`${nameOf(key)} missed ${what}: ${count === 1 ? "it" : "the first"} ${why}.`);
+    events.emit("schedule:missed", { ...key, slot, lastSlot, count, lateMs, graceMs });
   }
 
   #tellWhyNot(key: ScheduleKey, { status }: ScheduleState): void {
@@ -302,19 +383,21 @@ export class Planner {
   }
 }
 
-/** Whether a plan may depend on what a key says. */
-function isPlannedBy(key: keyof ScheduleState): boolean {
-  return key !== "request" && key !== "request_answer";
+function timesOf(slots: ToldSlots | undefined): string {
+  if (slots === undefined) return "";
+  const { slot, lastSlot = slot, count = 1 } = slots;
+  return count === 1
+    ? ` at ${slot.toISOString()}`
+    : `, ${count} slots from ${slot.toISOString()} to ${lastSlot.toISOString()}`;
 }
 
-function timeOf(slot: Date | undefined): string {
-  return slot === undefined ? "" : ` at ${slot.toISOString()}`;
+function lateness(schedule: Schedule | undefined, slotAt: Date, now: Date): Lateness {
+  const lateMs = Math.max(0, now.getTime() - slotAt.getTime());
+  if (schedule === undefined || schedule.type === "webhook" || schedule.type === "chat")
+    return { lateMs, graceMs: 0 };
+  return { lateMs, graceMs: judgeSlot({ now, schedule, slotAt }).graceMs };
 }
 
 function describe(plan: Plan | undefined): string {
   return plan === undefined ? "no next run" : `next run at ${plan.nextRunAt.toISOString()} (${plan.source})`;
-}
-
-function countMissed(state: ScheduleState, { slot }: MissedSlot): ScheduleStatePatch {
-  return { missed_count: (state.missed_count ?? 0) + 1, last_missed_at: slot.toISOString() };
 }

@@ -3,10 +3,12 @@
  * before a restart or a change of agents, is made anew; a slot of this schedule that has come due stays. Pure.
  */
 import { isoTimeMs } from "../../iso-time.js";
-import type { ScheduleState } from "../../state/schedule-state.js";
+import { backfillSlot } from "../../state/claim-rules.js";
+import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import { isCronRun } from "../timing/cron.js";
 import { type Conclusion, planAfter, type PlanningInput } from "./state-after-job.js";
-import type { Plan } from "./governor.js";
+import { latestSlot } from "./due-slot.js";
+import { type Plan, planNextRun } from "./governor.js";
 import { cronExpression, onceTimeMs, type Schedule } from "../timing/schedule.js";
 
 export interface AdoptionInput extends PlanningInput {
@@ -17,9 +19,12 @@ export interface AdoptionInput extends PlanningInput {
 export function adoptPlan(input: AdoptionInput): Conclusion | undefined {
   const { now, schedule, state } = input;
   const plannedMs = isoTimeMs(state.next_run_at);
-  if (plannedMs === undefined || state.status === "disabled") return planAfter(input, {});
+  if (state.status === "disabled") return planAfter(input, {});
+  if (plannedMs === undefined) return planUnplanned(input, {}, { isAdopted: true });
   // An order for a time, whatever the schedule says.
-  if (state.next_run_source === "manual") return undefined;
+  // A backfill waits for no time: its plan is ahead where the clock was set back.
+  const isAhead = plannedMs > now.getTime() && backfillSlot(state) !== undefined;
+  if (state.next_run_source === "manual" && !isAhead) return undefined;
   if (plannedMs <= now.getTime() && isSlotOf(schedule, state, plannedMs)) return undefined;
   // Jitter drawn before is as good as jitter drawn now.
   const { plan: earliest, problem } = planAfter({ ...input, random: () => 0 }, {});
@@ -30,6 +35,47 @@ export function adoptPlan(input: AdoptionInput): Conclusion | undefined {
   const isDrawn = found.source === earliest?.source && isBetween(input, earliest, plannedMs, latest);
   // Jitter may put the baseline behind a hinted time: then that is what was planned.
   return isDrawn || isSame(found, latest) ? undefined : planAfter(input, {});
+}
+
+/**
+ * The plan of a schedule that has none. With only its last run known (`isAdopted`: a foreign file), its slot is the first
+ * baseline time after it, however late. Else it was disabled or not defined: an overdue interval is due now.
+ */
+export function planUnplanned(
+  input: PlanningInput,
+  changes: ScheduleStatePatch,
+  { isAdopted }: { readonly isAdopted: boolean },
+): Conclusion {
+  const { now, schedule } = input;
+  const state = { ...input.state, ...changes };
+  if (schedule === undefined) return planAfter(input, changes);
+  const countedMs = isoTimeMs(state.accounted_until);
+  if (countedMs !== undefined && schedule.type === "cron")
+    return planAfter(input, changes, latestSlot(schedule, state, new Date(countedMs), now));
+  const firstMs = firstAfterRun({ ...input, schedule, state });
+  if (firstMs === undefined || firstMs > now.getTime()) return planAfter(input, changes);
+  const isForeign = isAdopted && state.last_started_at == null && state.last_completed_at == null;
+  if (isForeign) return planAfter(input, changes, new Date(firstMs));
+  return planAfter(input, changes, schedule.type === "interval" ? now : undefined);
+}
+
+/** The first baseline time after the last run; `undefined` when it never ran. */
+function firstAfterRun({ schedule, state, random }: AdoptionInput): number | undefined {
+  const lastMs = isoTimeMs(state.last_completed_at) ?? isoTimeMs(state.last_run_at);
+  if (lastMs === undefined || (schedule.type !== "interval" && schedule.type !== "cron")) return undefined;
+  const unlimited = { ...schedule, min_interval: undefined, max_interval: undefined };
+  const plain = { ...state, paused_until: null, hint: null, next_run_at: null, next_run_source: null };
+  try {
+    return planNextRun({
+      now: new Date(lastMs),
+      schedule: unlimited,
+      state: plain,
+      random,
+    }).nextRunAt.getTime();
+  } catch {
+    // What is wrong with the state is reported when the plan is made.
+    return undefined;
+  }
 }
 
 interface FoundPlan {

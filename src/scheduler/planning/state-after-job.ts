@@ -1,10 +1,20 @@
 /** The state of a schedule after a job of it has ended, or its slot was dropped: the outcome, then the plan. Pure. */
 import { isoText, isoTimeMs } from "../../iso-time.js";
 import type { Random } from "../../random.js";
-import { interruption, NO_PLAN, recordOutcome } from "../../state/claim-rules.js";
+import {
+  backfillAfter,
+  backfillSlot,
+  interruption,
+  isRetried,
+  NO_PLAN,
+  NO_SLOT,
+  recordOutcome,
+} from "../../state/claim-rules.js";
 import type { JobEndStatus } from "../../state/job-log/job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
+import { planBackfill } from "./backfill.js";
 import { type Plan, planNextRun } from "./governor.js";
+import { type ReplacedPlan, type UnrunSlots, unrunSlots } from "./unrun-slots.js";
 import type { Schedule } from "../timing/schedule.js";
 
 /** A pause without an end. */
@@ -15,6 +25,8 @@ export interface Conclusion {
   readonly plan: Plan | undefined;
   /** What was wrong with the state or the schedule, so that the plan is not what it would have been. */
   readonly problem?: string | undefined;
+  /** The slots that passed without a run; `patch` counts them. */
+  readonly unrun?: UnrunSlots | undefined;
 }
 
 export interface PlanningInput {
@@ -42,29 +54,82 @@ export function stateAfterJob(input: PlanningInput, run: FinishedRun): Conclusio
   const recorded = recordOutcome(state, { startedAt, completedAt, error });
   // A cancelled job is not a failure of its schedule.
   if (status === "cancelled")
-    return dropSlot(input, { ...recorded, failure_count: state.failure_count ?? null });
-  const pauses =
-    error !== undefined &&
-    schedule !== undefined &&
-    "on_failure" in schedule &&
-    schedule.on_failure === "pause";
-  return dropSlot(input, pauses ? { ...recorded, paused_until: NO_END } : recorded);
+    return dropSlot(input, { ...recorded, failure_count: state.failure_count ?? null }, RUN);
+  const pauses = error !== undefined && pausesOnFailure(schedule);
+  return dropSlot(input, pauses ? { ...recorded, paused_until: NO_END } : recorded, RUN);
 }
 
-/** As after the death of a process: due at once the first time, and then planned as after a failure. */
+/** As after the death of a process: the slot runs again. */
 function afterInterruption(input: PlanningInput, error: string | undefined): Conclusion {
   const { now, state } = input;
   const { claim: _, ...interrupted } = interruption(state, now);
   const patch = { ...interrupted, last_error: error ?? null };
-  if (input.schedule === undefined || patch.next_run_at == null) return dropSlot(input, patch);
-  return { patch, plan: { nextRunAt: now, source: "catch-up" } };
+  return patch.retry == null ? dropSlot(input, patch, RUN) : planAfter(input, patch);
 }
 
+/** The state after a slot that is given up because its jobs were interrupted: they count as one failure. */
+export function abandonSlot(input: PlanningInput): Conclusion {
+  const { now, state, schedule } = input;
+  const changes = {
+    last_completed_at: now.toISOString(),
+    failure_count: (state.failure_count ?? 0) + 1,
+    abandoned_count: (state.abandoned_count ?? 0) + 1,
+  };
+  return dropSlot(input, pausesOnFailure(schedule) ? { ...changes, paused_until: NO_END } : changes, RUN);
+}
+
+function pausesOnFailure(schedule: Schedule | undefined): boolean {
+  return schedule !== undefined && "on_failure" in schedule && schedule.on_failure === "pause";
+}
+
+/** What becomes of the slot whose plan is replaced. */
+export interface SlotEnd {
+  /** Whether it was run. */
+  readonly isRun: boolean;
+  /** Whether it is given up for good. A `once` that is only planned again keeps its slot. */
+  readonly isDropped: boolean;
+  /** A slot that is due, and comes before the baseline's next time. */
+  readonly dueAt?: Date | undefined;
+}
+
+const RUN: SlotEnd = { isRun: true, isDropped: false };
+const DROPPED: SlotEnd = { isRun: false, isDropped: true };
+const REPLACED: SlotEnd = { isRun: false, isDropped: false };
+
 /** A slot that is used up or dropped, with the changes that come with it: it is not planned again for the same reason. */
-export function dropSlot(input: PlanningInput, changes: ScheduleStatePatch): Conclusion {
+export function dropSlot(
+  input: PlanningInput,
+  changes: ScheduleStatePatch,
+  end: SlotEnd = DROPPED,
+): Conclusion {
   const { state, isPlannedHere } = input;
-  if (isPlannedHere === false) return planAfter(input, withPlan(changes, unusedPlan(state)));
-  return planned(input, changes, Object.assign({}, state, changes, NO_PLAN));
+  if (state.backfill != null && end.isRun)
+    changes = { ...changes, ...backfillAfter(state, changes.last_error != null) };
+  if (state.retry != null) return dropBeside(input, changes, end);
+  if (isPlannedHere === false) {
+    const plan = unusedPlan(state);
+    const { claim } = state;
+    // The node that plans the schedule counts from here.
+    const isUsedUp = plan === undefined && claim != null && claim.source !== "manual";
+    const since = isUsedUp ? { accounted_until: claim.slot } : {};
+    return planAfter(input, withPlan({ ...changes, ...since }, plan));
+  }
+  return planned(input, changes, Object.assign({}, state, changes, NO_PLAN), end);
+}
+
+/** A slot that was missed. `latest`: a later slot of its schedule that is due and not too late, and runs in its place. */
+export function dropMissedSlot(input: PlanningInput, latest: Date | undefined): Conclusion {
+  return dropSlot(input, {}, { ...DROPPED, dueAt: latest });
+}
+
+/** As `dropSlot` where `retry` has a slot: the one that is used up, or one that waits for its next attempt and waits on. */
+function dropBeside(input: PlanningInput, changes: ScheduleStatePatch, end: SlotEnd): Conclusion {
+  const { state, isPlannedHere } = input;
+  if (!isRetried(state)) return planAfter(input, withPlan(changes, planIn(state)));
+  const ended = { ...changes, ...NO_SLOT };
+  return isPlannedHere === false
+    ? { patch: ended, plan: undefined }
+    : planned(input, ended, { ...state, ...ended }, end);
 }
 
 /** A slot that is dropped because its agent was busy: the next one counts from it, or it would be due again at once. */
@@ -73,12 +138,15 @@ export function dropBusySlot(input: PlanningInput, slot: Date): Conclusion {
   return dropSlot({ ...input, state: { ...input.state, last_started_at: at, last_completed_at: at } }, {});
 }
 
-/** The changes, and the plan that follows from the state with them. Does not throw: the end of a job must be written. */
-export function planAfter(input: PlanningInput, changes: ScheduleStatePatch): Conclusion {
+/**
+ * The changes, and the plan that follows from the state with them. Does not throw: the end of a job must be written.
+ * `dueAt`: a slot that is due, and comes before the baseline's next time.
+ */
+export function planAfter(input: PlanningInput, changes: ScheduleStatePatch, dueAt?: Date): Conclusion {
   const after = Object.assign({}, input.state, changes);
   return input.isPlannedHere === false
     ? { patch: changes, plan: planIn(after) }
-    : planned(input, changes, after);
+    : planned(input, changes, after, { ...REPLACED, dueAt });
 }
 
 /** `after` is the state with the changes. */
@@ -86,21 +154,69 @@ function planned(
   input: PlanningInput,
   changes: ScheduleStatePatch,
   after: Partial<ScheduleState>,
+  end: SlotEnd,
 ): Conclusion {
-  const { now, schedule, random } = input;
+  const { now, schedule, random, state } = input;
+  // A `once` that is missed is over; whether it is decides the plan.
+  if (end.isDropped && schedule?.type === "once" && isDue(state, now))
+    Object.assign(after, { last_missed_at: state.next_run_at });
+  let plan: Plan | undefined;
   try {
     const isPlanned = schedule !== undefined && after.status !== "disabled";
-    const plan = isPlanned ? planNextRun({ now, schedule, state: after, random }) : undefined;
-    return { patch: withPlan(changes, plan), plan };
+    plan = isPlanned ? planNextRun({ now, schedule, state: after, random }) : undefined;
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
     // A hint may come from a hand edit; one that cannot be read must not keep its schedule from running.
     if (after.hint != null) {
-      const rest = planned(input, { ...changes, hint: null }, { ...after, hint: null });
+      const rest = planned(input, { ...changes, hint: null }, { ...after, hint: null }, end);
       return { problem: `its hint was dropped: ${problem}`, ...rest };
     }
     return { patch: withPlan(changes, undefined), plan: undefined, problem };
   }
+  const { dueAt } = end;
+  if (dueAt !== undefined && (plan?.source === "baseline-cron" || plan?.source === "baseline-interval"))
+    plan = { nextRunAt: dueAt, source: state.backfill == null ? plan.source : "catch-up" };
+  if (state.backfill != null || after.backfill != null) {
+    const beside = planBackfill({ now, schedule, state, after, isRun: end.isRun, plan });
+    plan = beside.plan;
+    if (beside.backfill !== undefined) changes = { ...changes, backfill: beside.backfill };
+  }
+  // As in withPlan.
+  const next_run_at = plan === undefined ? null : isoText(plan.nextRunAt);
+  const patch = Object.assign({}, changes, { next_run_at, next_run_source: plan?.source ?? null });
+  // The plan of an interval is its only slot: it was run, unless the claim is of a job that was triggered beside it.
+  const { claim } = state;
+  const isOnly =
+    schedule?.type === "interval" && claim?.slot === state.next_run_at && claim?.source !== "manual";
+  return end.isRun && isOnly ? { patch, plan } : counted({ ...input, after, isRun: end.isRun }, patch, plan);
+}
+
+function isDue({ next_run_at, next_run_source }: Partial<ScheduleState>, now: Date): boolean {
+  return next_run_source !== "paused" && (isoTimeMs(next_run_at) ?? Infinity) <= now.getTime();
+}
+
+/** The conclusion with the slots that passed without a run. */
+function counted(
+  replaced: Omit<ReplacedPlan, "plan">,
+  patch: ScheduleStatePatch,
+  plan: Plan | undefined,
+): Conclusion {
+  const { now, schedule, state } = replaced;
+  const unrun = unrunSlots({ ...replaced, plan });
+  // What passes during a pause is counted when the schedule is planned again.
+  const isHeldBack = schedule?.type === "cron" && (plan?.source === "paused" || plan?.source === "manual");
+  const isTriedAgain = plan?.source === "retry" && state.backfill != null;
+  if (isTriedAgain) return { patch, plan };
+  if (isHeldBack || state.accounted_until != null)
+    Object.assign(patch, { accounted_until: isHeldBack ? isoText(now) : null });
+  if (unrun === undefined) return { patch, plan };
+  const missed_count = (state.missed_count ?? 0) + unrun.count;
+  const lastMs = Math.max(unrun.lastSlot.getTime(), isoTimeMs(state.last_missed_at) ?? -Infinity);
+  return {
+    patch: Object.assign(patch, { missed_count, last_missed_at: isoText(lastMs) }),
+    plan,
+    unrun,
+  };
 }
 
 /** The plan in the state, unless its slot is used up: the slot of the claim, or without a claim the planned one. */
@@ -109,7 +225,7 @@ function unusedPlan(state: Partial<ScheduleState>): Plan | undefined {
   const plan = planIn(state);
   if (claim == null || plan === undefined) return undefined;
   const isUsedUp = isoTimeMs(claim.slot) === plan.nextRunAt.getTime() && claim.source === plan.source;
-  return isUsedUp ? undefined : plan;
+  return isUsedUp || claim.slot === backfillSlot(state) ? undefined : plan;
 }
 
 function planIn({ next_run_at, next_run_source: source }: Partial<ScheduleState>): Plan | undefined {

@@ -35,6 +35,58 @@ export function previousMatch(cron: CompiledCron, until: number): number {
   return day * DAY_SECONDS + previousTime(cron, DAY_SECONDS - 1);
 }
 
+/** How many matches there are from `from` to `until`, both included: matching days times the times of a day. */
+export function countMatches(cron: CompiledCron, from: number, until: number): number {
+  if (from > until) return 0;
+  const firstDay = Math.floor(from / DAY_SECONDS);
+  const lastDay = Math.floor(until / DAY_SECONDS);
+  // Whole days, the last one included, less what lies before and behind.
+  const before = isMatchingDay(cron, firstDay) ? timesBefore(cron, from - firstDay * DAY_SECONDS) : 0;
+  const upTo = isMatchingDay(cron, lastDay) ? timesBefore(cron, until - lastDay * DAY_SECONDS + 1) : 0;
+  return countDays(cron, firstDay, lastDay - 1) * timesBefore(cron, DAY_SECONDS) + upTo - before;
+}
+
+function isMatchingDay(cron: CompiledCron, day: number): boolean {
+  return countDays(cron, day, day) === 1;
+}
+
+/** How many days match from `first` to `last`, both included. */
+function countDays(cron: CompiledCron, first: number, last: number): number {
+  if (cron.everyDay || first > last) return Math.max(0, last - first + 1);
+  let { year, month, monthStart } = monthOf(first);
+  let mask = -1 << (first - monthStart);
+  let count = 0;
+  while (monthStart <= last) {
+    const length = monthLength(year, month);
+    const days = matchingDays(cron, month, monthStart, length) & firstBits(last - monthStart + 1);
+    count += bitCount(days & mask);
+    monthStart += length;
+    mask = -1;
+    month = (month % 12) + 1;
+    if (month === 1) year++;
+  }
+  return count;
+}
+
+/** How many allowed seconds of a day lie before `time`. */
+function timesBefore({ hours, minutes, seconds }: CompiledCron, time: number): number {
+  const hour = Math.floor(time / 3600);
+  const minute = Math.floor(time / 60) % 60;
+  const perMinute = valuesBefore(seconds, 60);
+  let count = valuesBefore(hours, hour) * valuesBefore(minutes, 60) * perMinute;
+  if (!isAllowed(hours, hour)) return count;
+  count += valuesBefore(minutes, minute) * perMinute;
+  return isAllowed(minutes, minute) ? count + valuesBefore(seconds, time % 60) : count;
+}
+
+function valuesBefore({ low, high }: TimeMask, end: number): number {
+  return bitCount(low & firstBits(end)) + (end > 32 ? bitCount(high & firstBits(end - 32)) : 0);
+}
+
+function isAllowed({ low, high }: TimeMask, value: number): boolean {
+  return value < 32 ? (low & (1 << value)) !== 0 : (high & (1 << (value - 32))) !== 0;
+}
+
 /** The first matching day at or after `day`, both counted from 1970-01-01. */
 function nextDay(cron: CompiledCron, day: number): number {
   if (cron.everyDay) return day;
@@ -164,4 +216,10 @@ function lowestBit(mask: number): number {
 
 function highestBit(mask: number): number {
   return 31 - Math.clz32(mask);
+}
+
+function bitCount(mask: number): number {
+  let pairs = mask - ((mask >>> 1) & 0x5555_5555);
+  pairs = (pairs & 0x3333_3333) + ((pairs >>> 2) & 0x3333_3333);
+  return Math.imul((pairs + (pairs >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
 }

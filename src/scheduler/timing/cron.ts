@@ -6,7 +6,7 @@
 import { BoundedCache } from "../../bounded-cache.js";
 import { systemClock } from "../../clock.js";
 import { quote } from "../../errors.js";
-import { nextMatch, previousMatch } from "./cron-calendar.js";
+import { countMatches, nextMatch, previousMatch } from "./cron-calendar.js";
 import {
   type CompiledCron,
   type CronExpression,
@@ -72,6 +72,34 @@ export function nextCronRuns(
   for (let latest = after; runs.length < count; runs.push(latest))
     latest = nextCronRun(expression, latest, timezone);
   return runs;
+}
+
+/** How many runs there are after `after`, up to and including `until`; counted by days, so that years cost little. */
+export function countCronRuns(
+  expression: string | CronExpression,
+  after: Date,
+  until: Date,
+  timezone?: string,
+): number {
+  const cron = compiled(textOf(expression));
+  const zone = timeZone(timezone);
+  const end = Math.floor(checkedTime(until) / 1000);
+  let count = 0;
+  for (let at = Math.floor(checkedTime(after) / 1000) + 1; at <= end;) {
+    const span = zone.spanAt(at);
+    let from = at + span.offset;
+    if (cron.fixedTime) {
+      // Times that the change skipped run once where the gap ends; times that come a second time have run.
+      if (at === span.start && span.resumedFrom < from && nextMatch(cron, span.resumedFrom) < from) {
+        count++;
+        from++;
+      }
+      from = Math.max(from, span.resumedFrom);
+    }
+    count += countMatches(cron, from, Math.min(span.end - 1, end) + span.offset);
+    at = span.end;
+  }
+  return count;
 }
 
 /** Whether `at` is one of its times. None is outside the years for which time zones are known. */

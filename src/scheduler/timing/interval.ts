@@ -46,9 +46,23 @@ function explain(text: unknown, ms: number | undefined): string {
   if (/^-\d/.test(text)) return "Negative intervals are not allowed";
   if (/^\d*[.,]\d/.test(text)) return "Decimal values are not supported";
   if (/^\d+$/.test(text)) return `Missing time unit. Expected format: ${FORMAT}`;
-  const [, unit] = /^\d+(\S.*)$/s.exec(text) ?? [];
-  if (unit !== undefined) return `Invalid time unit ${quote(unit)}. Valid units are: ${UNITS}`;
+  const [, unit] = /^\d+([^\s\d].*)$/s.exec(text) ?? [];
+  const meant = spelledOut(text);
+  if (unit !== undefined && meant === undefined)
+    return `Invalid time unit ${quote(unit)}. Valid units are: ${UNITS}`;
+  if (meant !== undefined)
+    return `Invalid interval ${quote(text)}. Expected format: ${FORMAT}; did you mean ${quote(meant)}?`;
   return `Invalid interval ${quote(text)}. Expected format: ${FORMAT}, for example "5m"`;
+}
+
+/** "10 minutes" and "5min" in the format that was probably meant. */
+function spelledOut(text: string): string | undefined {
+  const [, count, word] = /^(\d{1,9})(?: {1,3}(?=[smhd]$)| {0,3}(?=[a-z]{2}))([a-z]{1,7})$/i.exec(text) ?? [];
+  const unit = /^(?:(s)(?:ecs?|econds?)?|(m)(?:ins?|inutes?)?|(h)(?:rs?|ours?)?|(d)(?:ays?)?)$/i.exec(
+    word ?? "",
+  );
+  const [letter] = unit?.slice(1).filter((part) => part !== undefined) ?? [];
+  return letter === undefined || Number(count) === 0 ? undefined : `${Number(count)}${letter.toLowerCase()}`;
 }
 
 export interface NextTriggerOptions {

@@ -13,7 +13,7 @@ export type Schedule = IntervalSchedule | CronSchedule | OnceSchedule | WebhookS
 /** The schedules that always have a next run. */
 export type RecurringSchedule = IntervalSchedule | CronSchedule;
 
-export interface IntervalSchedule extends Limits, MissedSlots, Busy, Failures {
+export interface IntervalSchedule extends Limits, MissedSlots, Busy, Failures, Attempts {
   readonly type: "interval";
   readonly interval: string;
   /**
@@ -31,7 +31,8 @@ export interface IntervalSchedule extends Limits, MissedSlots, Busy, Failures {
 export type CronSchedule = Limits &
   MissedSlots &
   Busy &
-  Failures & {
+  Failures &
+  Attempts & {
     readonly type: "cron";
     /** @default the system's time zone */
     readonly timezone?: string | undefined;
@@ -41,19 +42,19 @@ export type CronSchedule = Limits &
     | { readonly cron: string; readonly expression?: undefined }
   );
 
-export interface OnceSchedule extends MissedSlots, Busy {
+export interface OnceSchedule extends MissedSlots, Busy, Attempts {
   readonly type: "once";
   /** ISO time with its offset, such as "2026-03-01T09:00:00Z". */
   readonly at: string;
 }
 
 /** Started by a request from outside, never by the loop. */
-export interface WebhookSchedule {
+export interface WebhookSchedule extends Attempts {
   readonly type: "webhook";
 }
 
 /** Started by a message, never by the loop. */
-export interface ChatSchedule {
+export interface ChatSchedule extends Attempts {
   readonly type: "chat";
 }
 
@@ -94,6 +95,14 @@ interface Failures {
   readonly on_failure?: "backoff" | "continue" | "pause" | undefined;
 }
 
+interface Attempts {
+  /**
+   * Whether a slot whose process died runs again, or is given up: then it runs at most once.
+   * @default "retry"
+   */
+  readonly on_interrupt?: "retry" | "skip" | undefined;
+}
+
 /** Which keys make sense for which type; `type` itself always does. */
 const KEYS: Readonly<Record<Schedule["type"], readonly string[]>> = {
   interval: [
@@ -132,6 +141,7 @@ export function validateSchedule(schedule: unknown): asserts schedule is Schedul
       typeof schedule === "object" && schedule !== null && "type" in schedule ? schedule.type : undefined;
     throw wrong("type", type, `one of ${Object.keys(KEYS).join(", ")}`);
   }
+  validateAttempts(schedule);
   for (const key of Object.keys(schedule)) {
     if (KEYS[schedule.type].includes(key) || !TIMING_KEYS.has(key)) continue;
     if (Reflect.get(schedule, key) !== undefined) {
@@ -214,6 +224,11 @@ function validateBusy({ when_busy = "wait" }: Busy): void {
 
 function validateFailures({ on_failure = "backoff" }: Failures): void {
   if (!ON_FAILURE.has(on_failure)) throw wrong("on_failure", on_failure, '"backoff", "continue" or "pause"');
+}
+
+function validateAttempts({ on_interrupt = "retry" }: Attempts): void {
+  if (on_interrupt !== "retry" && on_interrupt !== "skip")
+    throw wrong("on_interrupt", on_interrupt, '"retry" or "skip"');
 }
 
 /** The interval a key holds, in milliseconds; an error names the key, because a schedule has several. */

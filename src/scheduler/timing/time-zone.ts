@@ -3,6 +3,7 @@
  * Intl knows every zone's rules but answers in microseconds; a span answers for months in nanoseconds.
  */
 import { BoundedCache } from "../../bounded-cache.js";
+import { closest } from "../../closest.js";
 import { quote } from "../../errors.js";
 import { TimezoneError } from "../errors.js";
 
@@ -65,8 +66,10 @@ function localTimeFormat(name: string | undefined): Intl.DateTimeFormat {
       second: "2-digit",
     });
   } catch (cause) {
+    const meant = probableZone(name);
     throw new TimezoneError(
-      `Unknown time zone ${quote(name)}. Expected an IANA name such as "Europe/London" or "UTC"`,
+      `Unknown time zone ${quote(name)}. Expected an IANA name such as "Europe/London" or "UTC"` +
+        (meant === undefined ? "" : `; did you mean ${quote(meant)}?`),
       String(name),
       cause,
     );
@@ -143,4 +146,12 @@ export class SearchedZone implements TimeZone {
     this.#findChanges(from, before, middle, between, changes);
     this.#findChanges(middle, between, until, after, changes);
   }
+}
+
+/** The zone of a misspelt name, or of a city alone. */
+function probableZone(name: unknown): string | undefined {
+  if (typeof name !== "string") return undefined;
+  const names = Intl.supportedValuesOf("timeZone");
+  const city = `/${name.toLowerCase().replaceAll(" ", "_")}`;
+  return names.find((zone) => zone.toLowerCase().endsWith(city)) ?? closest(name, names);
 }

@@ -15,12 +15,14 @@ import { FileJobLog } from "./jobs/file-job-log.js";
 import type { JobLog } from "../job-log/job-log.js";
 import { type FleetState, fleetOf, newFleet } from "./fleet-state.js";
 import { GroupCommit } from "../../group-commit.js";
+import { FileMailbox } from "./mailbox/file-mailbox.js";
 import { OwnerLock } from "./lock/owner-lock.js";
 import { SCHEDULE_KEYS, type ScheduleState } from "../schedule-state.js";
-import { DocumentDraft, type StateDocument } from "./yaml/state-document.js";
+import { agentEntry, DocumentDraft, renderDocument, type StateDocument } from "./yaml/state-document.js";
 import { StateFile } from "./state-file.js";
 import type { OutsideChange, ScheduleKey } from "../store.js";
 import type { StateOperation } from "../operations.js";
+import { Upkeep } from "../upkeep.js";
 import { SingleOwnerStore } from "../owner/single-owner-store.js";
 
 export interface FileStoreOptions {
@@ -77,14 +79,19 @@ const DEFAULT_MAX_STATE_BYTES = 64_000_000;
 /** Also usable without `open`, as a guest beside an owner: then it reads and updates, and claims nothing. */
 export class FileStore extends SingleOwnerStore {
   readonly jobs: JobLog;
+  readonly mailbox: FileMailbox;
   protected readonly log: FileJobLog;
   readonly #clock: StoreClock;
   readonly #stateDir: string;
   readonly #disk: Disk;
+  /** Whether it was made with a clock; otherwise `open` gives it one. */
+  readonly hasOwnClock: boolean;
   readonly #realClock: Clock;
+  readonly #logger: Logger;
   readonly #file: StateFile;
   readonly #commits = new GroupCommit<StateOperation>((batch) => this.#write(batch));
   #owner: OwnerLock | undefined;
+  #upkeep: Upkeep | undefined;
   #opening: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -96,8 +103,10 @@ export class FileStore extends SingleOwnerStore {
     const { disk = nodeDisk, realClock = systemClock } = world;
     super({ clock, logger, leaseMs: options.leaseMs });
     this.#clock = clock;
+    this.hasOwnClock = options.clock !== undefined;
     this.#stateDir = stateDir;
     this.#disk = disk;
+    this.#logger = logger;
     this.#realClock = realClock;
     this.#file = new StateFile({
       path: join(stateDir, options.fileName ?? "state.yaml"),
@@ -107,7 +116,7 @@ export class FileStore extends SingleOwnerStore {
       logger,
       maxBytes: options.maxStateBytes ?? DEFAULT_MAX_STATE_BYTES,
       onOutsideChange: (before, after) => this.noteOutsideChanges(changedSchedules(before, after)),
-      onLoss: () => void this.#writeAgain(logger),
+      onLoss: () => void this.#writeAgain(),
       checkOwner: async () => this.#owner?.check(),
     });
     this.log = new FileJobLog({
@@ -120,6 +129,7 @@ export class FileStore extends SingleOwnerStore {
       maxOutputBytes: options.maxOutputBytes,
     });
     this.jobs = this.log;
+    this.mailbox = new FileMailbox({ stateDir, disk, clock, realClock, logger });
   }
 
   open(clock?: Clock): Promise<void> {
@@ -151,6 +161,29 @@ export class FileStore extends SingleOwnerStore {
       return next;
     });
     if (before !== undefined) this.noteChanges(changedSchedules(before, this.#file.document));
+  }
+
+  /** Removes a schedule from the file; `false` when a job of it runs, or the file does not have it. Durable when it resolves. */
+  async forget({ agent, schedule }: ScheduleKey): Promise<boolean> {
+    this.#requireOpen();
+    let before: StateDocument | undefined;
+    await this.#file.change(async (document) => {
+      await this.#owner?.check();
+      const entry = document.agents.get(agent);
+      const state = entry?.schedules.get(schedule);
+      before = undefined;
+      if (entry === undefined || state === undefined || state.claim != null) return undefined;
+      before = document;
+      const agents = new Map(document.agents);
+      const schedules = new Map(entry.schedules);
+      schedules.delete(schedule);
+      if (schedules.size === 0 && Object.keys(entry.other).length === 0) agents.delete(agent);
+      else agents.set(agent, agentEntry({ ...entry, schedules }));
+      const next = { ...document, agents };
+      return { bytes: renderDocument(next), document: next, changed: new Map() };
+    });
+    if (before !== undefined) this.noteChanges([{ agent, schedule }]);
+    return before !== undefined;
   }
 
   /** Lets go of the file until the next call, which costs more then. For a guest that may never be asked again. */
@@ -193,17 +226,30 @@ export class FileStore extends SingleOwnerStore {
     this.#owner.requireHeld();
   }
 
-  async #openAfter(closing: Promise<void> | undefined, clock: Clock | undefined): Promise<void> {
+  async #openAfter(closing: Promise<void> | undefined, given: Clock | undefined): Promise<void> {
     await closing?.catch(() => {});
+    if (process.platform === "win32")
+      throw new StateError(
+        "Files are not supported on Windows, where a rename does not follow the POSIX rules: use WSL, or a PostgresStore.",
+        { code: "UNSUPPORTED_SYSTEM" },
+      );
     try {
-      this.#clock.adopt(clock);
+      this.#clock.adopt(given);
       await makePrivateDirectory(this.#disk, this.#stateDir);
       const lock = join(this.#stateDir, "owner.lock");
       this.#owner = await OwnerLock.take(this.#disk, lock, this.#realClock, this.leaseMs);
+      const { takenFrom: gone } = this.#owner;
+      if (gone !== undefined)
+        this.#logger.warn(
+          `Took over ${this.#stateDir} from process ${gone.pid} on ${gone.host}, which did not give it back.`,
+        );
       await this.#file.own();
       this.log.reopen();
       await this.recover();
       await this.log.recover();
+      const { background: clock } = this.#clock;
+      this.#upkeep = new Upkeep({ clock, logger: this.#logger, task: () => this.#tidy() });
+      this.mailbox.open();
     } catch (error) {
       await this.#disown();
       this.#opening = undefined;
@@ -211,8 +257,14 @@ export class FileStore extends SingleOwnerStore {
     }
   }
 
+  /** Closes the records of jobs that no claim belongs to. */
+  async #tidy(): Promise<void> {
+    await this.log.recover(this.claimedJobs());
+  }
+
   async #closeAfter(opening: Promise<void> | undefined): Promise<void> {
     await opening?.catch(() => {});
+    await this.#upkeep?.stop();
     if (this.#owner !== undefined) await this.free((operation) => this.#commits.add(operation));
     await this.#commits.settled();
     try {
@@ -234,11 +286,11 @@ export class FileStore extends SingleOwnerStore {
   }
 
   /** Writes the file that was deleted or cut short. Does not reject: the next change writes it too. */
-  async #writeAgain(logger: Logger): Promise<void> {
+  async #writeAgain(): Promise<void> {
     try {
       await this.#commits.add({ apply: () => {} });
     } catch (error) {
-      logger.warn(`Could not write the state file of ${this.#stateDir} again: ${messageOf(error)}`);
+      this.#logger.warn(`Could not write the state file of ${this.#stateDir} again: ${messageOf(error)}`);
     }
   }
 

@@ -10,7 +10,7 @@ export type JobStatus = "running" | JobEndStatus;
 
 /** What is known of a job from its start. All times are ISO texts; what a job does not have is `null`. */
 export interface JobStart {
-  /** "job-2026-11-15-k3x9qa": the UTC day of its start, and six random characters. */
+  /** "job-2026-11-15-k3x9qa7f": the UTC day of its start, and eight characters of its own. */
   readonly id: string;
   readonly agent: string;
   readonly schedule: string | null;
@@ -24,6 +24,10 @@ export interface JobStart {
   readonly prompt: string | null;
   /** Any JSON value. */
   readonly work_item: unknown;
+  /** What it was triggered with, any JSON value; absent for a job without data. */
+  readonly data?: unknown;
+  /** Why it was triggered, and by whom; absent where nothing was said. */
+  readonly cause?: string | undefined;
   readonly started_at: string;
 }
 
@@ -65,6 +69,8 @@ export interface NewJob {
   readonly attempt?: number | undefined;
   readonly prompt?: string | null | undefined;
   readonly work_item?: unknown;
+  readonly data?: unknown;
+  readonly cause?: string | null | undefined;
   /** @default the clock's time */
   readonly started_at?: string | undefined;
 }

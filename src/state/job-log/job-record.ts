@@ -61,7 +61,7 @@ function readStart(
   given: Fields,
   { id, started_at, work_item }: Pick<JobStart, "id" | "started_at" | "work_item">,
 ): JobStart {
-  return {
+  const start: JobStart = {
     id,
     agent: valueAt(given, "agent", text),
     schedule: valueAt(given, "schedule", optionalText),
@@ -74,6 +74,13 @@ function readStart(
     work_item: work_item ?? null,
     started_at,
   };
+  const { data, cause } = given;
+  return data == null && cause == null ? start : { ...start, ...orderOf(asJson(data), cause) };
+}
+
+/** What a job was triggered with, in so far as there is something. */
+function orderOf(data: unknown, cause: unknown): Pick<JobStart, "data" | "cause"> {
+  return { ...(data == null ? {} : { data }), ...(typeof cause === "string" ? { cause } : {}) };
 }
 
 function readEnd(
@@ -125,6 +132,8 @@ export function isPlainRecord(job: EndedJobRecord): boolean {
   return (
     job.work_item === null &&
     job.response_body === null &&
+    job.data === undefined &&
+    job.cause === undefined &&
     typeof job.id === "string" &&
     isJobId(job.id) &&
     typeof job.agent === "string" &&
@@ -191,7 +200,7 @@ export function jobRecord(start: JobStart, end: JobEnd | undefined): JobRecord {
   const { id, agent, schedule, trigger, slot, source, attempt, prompt, work_item, started_at } = start;
   const { status, finished_at, duration_ms, error, summary, exit_code, response_body } = end ?? UNKNOWN_END;
   // One by one: an object made by two spreads is slow, and V8 gives it a separate shape.
-  return {
+  const record: JobRecord = {
     id,
     agent,
     schedule,
@@ -210,6 +219,8 @@ export function jobRecord(start: JobStart, end: JobEnd | undefined): JobRecord {
     exit_code,
     response_body,
   };
+  const { data, cause } = start;
+  return data === undefined && cause === undefined ? record : { ...record, ...orderOf(data, cause) };
 }
 
 export function isEnded(record: JobRecord): record is EndedJobRecord {

@@ -35,6 +35,15 @@ export function retentionLimits(asked: {
   return { maxAgeDays, maxJobs };
 }
 
+/** How many ended jobs of one schedule are kept. @default Infinity */
+export function keepLimit(asked: number | undefined): number {
+  const keep = asked ?? Infinity;
+  if (keep === Infinity || (Number.isSafeInteger(keep) && keep >= 1)) return keep;
+  throw invalidState(
+    `Invalid keep ${quote(keep)}: expected a whole number from 1, or Infinity for no limit.`,
+  );
+}
+
 const DAY_MS = 86_400_000;
 
 /** Never today or a day to come, which the clock may have been set back from, nor a day with a job still open. */

@@ -15,12 +15,14 @@ import {
   type NewJob,
 } from "../job-log/job-log.js";
 import { instantOr, isEnded, isWanted, jobRecord, newEnd, newStart } from "../job-log/job-record.js";
-import { retentionLimits } from "../job-log/job-retention.js";
+import { keepLimit, retentionLimits } from "../job-log/job-retention.js";
 import type { OwnedJobLog, RecordFailures } from "../owner/owned-job-log.js";
 
 export interface MemoryJobLogOptions {
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
+  /** Beyond this many of one schedule, its oldest that have ended go. @default no limit */
+  readonly keep?: number | undefined;
   /** Beyond this many, the oldest that have ended go. @default 10_000 */
   readonly maxJobs?: number | undefined;
   /** What is kept of one job's output. @default 1_000_000 */
@@ -35,10 +37,13 @@ interface MemoryOutput {
 export class MemoryJobLog implements OwnedJobLog {
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #keep: number;
   readonly #maxJobs: number;
   readonly #maxOutputBytes: number;
   /** In the order they were started. */
   readonly #records = new Map<string, JobRecord>();
+  /** The ids of each schedule, in the same order. */
+  readonly #ofSchedules = new Map<string, Set<string>>();
   readonly #startedMs = new Map<string, number>();
   readonly #outputs = new Map<string, MemoryOutput>();
   #hasForgotten = false;
@@ -46,6 +51,7 @@ export class MemoryJobLog implements OwnedJobLog {
   constructor(options: MemoryJobLogOptions = {}) {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? systemRandom;
+    this.#keep = keepLimit(options.keep);
     this.#maxJobs = retentionLimits(options).maxJobs;
     this.#maxOutputBytes = options.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES;
   }
@@ -136,7 +142,8 @@ export class MemoryJobLog implements OwnedJobLog {
   #open(record: JobRecord): void {
     this.#records.set(record.id, record);
     this.#startedMs.set(record.id, this.#clock.monotonic());
-    this.#forgetOldest();
+    this.#forgetOldest(this.#idsBeside(record).add(record.id), this.#keep);
+    this.#forgetOldest(this.#records, this.#maxJobs);
   }
 
   #close(id: string, { duration_ms: givenMs }: JobOutcomeRecord, end: JobEnd): boolean {
@@ -161,14 +168,24 @@ export class MemoryJobLog implements OwnedJobLog {
     throw idTakenError(id, draws);
   }
 
-  #forgetOldest(): void {
-    for (const id of this.#records.keys()) {
-      if (this.#records.size <= this.#maxJobs) return;
-      if (this.#startedMs.has(id)) continue;
+  #forgetOldest(ids: Pick<ReadonlySet<string>, "keys" | "size">, most: number): void {
+    if (ids.size <= most) return;
+    for (const id of ids.keys()) {
+      if (ids.size <= most) return;
+      const record = this.#records.get(id);
+      if (record === undefined || this.#startedMs.has(id)) continue;
       this.#hasForgotten = true;
+      this.#idsBeside(record).delete(id);
       this.#records.delete(id);
       this.#outputs.delete(id);
     }
+  }
+
+  #idsBeside({ agent, schedule }: JobRecord): Set<string> {
+    const key = JSON.stringify([agent, schedule]);
+    const ids = this.#ofSchedules.get(key) ?? new Set();
+    this.#ofSchedules.set(key, ids);
+    return ids;
   }
 }
 

@@ -6,6 +6,7 @@ import { processLogger } from "../../logger.js";
 import { NO_FIELDS } from "../validate-state.js";
 import { StateError } from "../errors.js";
 import type { JobLog } from "../job-log/job-log.js";
+import { MemoryMailbox } from "./memory-mailbox.js";
 import { MemoryJobLog } from "./memory-job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "../schedule-state.js";
 import type { ScheduleKey } from "../store.js";
@@ -21,21 +22,29 @@ export interface MemoryStoreOptions {
    * @default 30_000
    */
   readonly leaseMs?: Duration | undefined;
+  /** How much is kept of jobs; `keep`: of each schedule. */
+  readonly jobs?: {
+    readonly keep?: number;
+    readonly maxJobs?: number;
+    readonly maxOutputBytes?: number;
+  };
 }
 
 export class MemoryStore extends SingleOwnerStore {
   readonly jobs: JobLog;
+  readonly mailbox: MemoryMailbox;
   readonly #log: MemoryJobLog;
   readonly #clock: StoreClock;
   readonly #states = new Map<string, Map<string, Partial<ScheduleState>>>();
   #isOpen = false;
 
-  constructor({ clock: given, leaseMs }: MemoryStoreOptions = {}) {
+  constructor({ clock: given, leaseMs, jobs }: MemoryStoreOptions = {}) {
     const clock = new StoreClock(given);
     super({ clock, leaseMs, logger: processLogger });
     this.#clock = clock;
-    this.#log = new MemoryJobLog({ clock });
+    this.#log = new MemoryJobLog({ ...jobs, clock });
     this.jobs = this.#log;
+    this.mailbox = new MemoryMailbox(clock);
   }
 
   async open(clock?: Clock): Promise<void> {

@@ -5,7 +5,7 @@
 import type { Clock } from "../../clock.js";
 import { isoTimeMs } from "../../iso-time.js";
 import { randomToken } from "../../random.js";
-import { claimableMs, claimRefusal } from "../claim-rules.js";
+import { backfillSlot, claimableMs, claimRefusal } from "../claim-rules.js";
 import { ScheduleMap } from "../schedule-map.js";
 import type { ScheduleState } from "../schedule-state.js";
 import type { Claim, ClaimRefusal, ClaimToken, Definitions, ScheduleKey, SkippedSlot } from "../store.js";
@@ -137,10 +137,16 @@ export class ClaimQueue {
         }
       }
     }
-    const skipped = lined.flatMap((entry) => (entry.standsIn === "line" ? skip(entry, nowMs) : []));
+    const isFull = claims.length >= limit;
+    const skipped = lined.flatMap((entry) => (entry.standsIn === "line" ? skip(entry, nowMs, isFull) : []));
     // Right after taking: what is due by now was taken, or waits.
     const next = this.#order.first;
     return { claims, skipped, expired, nextDueAt: next === undefined ? undefined : new Date(next.dueMs) };
+  }
+
+  /** The ids of the jobs whose claims are held. */
+  *jobIds(): Iterable<string> {
+    for (const { claim } of this.#held.values()) yield claim.jobId;
   }
 
   /** Whether a claim with this token is held. */
@@ -148,8 +154,8 @@ export class ClaimQueue {
     return this.#held.has(token);
   }
 
-  /** Claims one schedule, whatever the time; `undefined` when it is not defined. */
-  takeOne(key: ScheduleKey): TakenClaim | ClaimRefusal | undefined {
+  /** Claims one schedule, whatever the time; `undefined` when it is not defined. `jobId`: drawn by the caller. */
+  takeOne(key: ScheduleKey, jobId?: string): TakenClaim | ClaimRefusal | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     const { agent, state, heldBy } = entry;
@@ -158,7 +164,7 @@ export class ClaimQueue {
     if (refusal !== undefined) return refusal;
     const now = this.#clock.now();
     const leaseEndsMs = this.#clock.monotonic() + this.#leaseMs;
-    return this.#hold(entry, now, "manual", now, now, leaseEndsMs);
+    return this.#hold(entry, now, "manual", now, now, leaseEndsMs, jobId);
   }
 
   renew(claim: ClaimToken): boolean {
@@ -204,11 +210,13 @@ export class ClaimQueue {
   #claim(entry: QueueEntry, now: Date, leaseEndsMs: number): TakenClaim {
     const { state, dueMs, seenMs = now.getTime() } = entry;
     // The planned time, also where a pause has put the run off.
-    const slotMs = state.paused_until == null ? dueMs : (isoTimeMs(state.next_run_at) ?? dueMs);
+    const past = state.retry?.slot ?? (state.backfill == null ? undefined : backfillSlot(state));
+    const planned = past ?? (state.paused_until == null ? undefined : state.next_run_at);
+    const slotMs = isoTimeMs(planned) ?? dueMs;
     if (this.#latestSlot.getTime() !== slotMs) this.#latestSlot = new Date(slotMs);
     // Never later than now, also where the clock was set back meanwhile: that would be lateness.
     const seenAt = seenMs >= now.getTime() ? now : new Date(seenMs);
-    const source = state.next_run_source ?? undefined;
+    const source = state.retry == null ? (state.next_run_source ?? undefined) : "retry";
     return this.#hold(entry, this.#latestSlot, source, seenAt, now, leaseEndsMs);
   }
 
@@ -220,15 +228,17 @@ export class ClaimQueue {
     seenAt: Date,
     claimedAt: Date,
     leaseEndsMs: number,
+    jobId?: string,
   ): TakenClaim {
     const { agent, schedule } = entry;
     const claim: TakenClaim = {
       agent: agent.name,
       schedule,
       token: this.#tokenPrefix + String(++this.#tokenCount),
-      jobId: this.#newJobId(claimedAt),
+      jobId: jobId ?? this.#newJobId(claimedAt),
       slot,
       source,
+      attempt: source === "retry" ? (entry.state.retry?.attempt ?? 1) : 1,
       seenAt,
       claimedAt,
       state: entry.state,
@@ -281,9 +291,13 @@ function keyOf({ agent, schedule }: QueueEntry): ScheduleKey {
   return { agent: agent.name, schedule };
 }
 
-function skip({ agent, schedule, state, dueMs }: QueueEntry, nowMs: number): SkippedSlot[] {
-  const reason = claimRefusal({ state, isRunning: false, isAtCapacity: !hasCapacity(agent), nowMs });
+/** `isFull`: the caller's limit is reached. */
+function skip({ agent, schedule, state, dueMs }: QueueEntry, nowMs: number, isFull: boolean): SkippedSlot[] {
+  const isAtCapacity = isFull || !hasCapacity(agent);
+  const reason = claimRefusal({ state, isRunning: false, isAtCapacity, nowMs });
   if (reason === undefined) return [];
-  const slot = new Date(isoTimeMs(state.next_run_at) ?? dueMs);
-  return [{ agent: agent.name, schedule, slot, source: state.next_run_source ?? undefined, reason }];
+  const { retry, next_run_at, next_run_source } = state;
+  const slot = new Date(isoTimeMs(retry?.slot ?? backfillSlot(state) ?? next_run_at) ?? dueMs);
+  const source = retry == null ? (next_run_source ?? undefined) : "retry";
+  return [{ agent: agent.name, schedule, slot, source, reason }];
 }

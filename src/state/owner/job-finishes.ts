@@ -2,7 +2,7 @@
  * Ends claims and closes the records of their jobs, states and records side by side: a job log that hangs keeps no
  * schedule from its next run. A call may be repeated; what an earlier call has written is found and left as it is.
  */
-import { completion, givenBack, isSameEnd, lastJobOf, NO_PLAN } from "../claim-rules.js";
+import { completion, givenBack, isSameEnd, lastJobOf, NO_SLOT } from "../claim-rules.js";
 import { StateError } from "../errors.js";
 import type { EndedJobRecord } from "../job-log/job-log.js";
 import { supersededRecord } from "../job-log/superseded-record.js";
@@ -39,6 +39,11 @@ export class JobFinishes {
 
   constructor(store: FinishingStore) {
     this.#store = store;
+  }
+
+  /** The jobs whose claim has ended and whose record is still to be written. */
+  get unrecorded(): Iterable<string> {
+    return this.#unrecorded;
   }
 
   /** Rejects when nothing could be written. */
@@ -189,7 +194,7 @@ function endIn(draft: StateDraft, held: HeldClaim, finishing: Finishing): void {
     const patch = keepsSlot ? givenBack(state) : completion(state, decided);
     if (record !== undefined) Object.assign(patch, { last_job: lastJobOf(record) });
     // Its schedule is not defined any longer.
-    if (held.entry === undefined) Object.assign(patch, NO_PLAN);
+    if (held.entry === undefined) Object.assign(patch, NO_SLOT);
     draft.patch(claim, patch);
   } catch (error) {
     finishing.claim = "failed";

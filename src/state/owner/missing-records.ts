@@ -1,8 +1,10 @@
-/** After a crash the state of an ended job may be durable and its record not: such records are made from the states. */
+/** After a crash a job may have a claim, or an end in its schedule's state, and no record: it is made from the state. */
 import type { Logger } from "../../logger.js";
 import { recordOfLastJob } from "../claim-rules.js";
 import { StateError } from "../errors.js";
 import { isJobId } from "../job-log/job-id.js";
+import type { EndedJobRecord } from "../job-log/job-log.js";
+import { interruptedRecord } from "../job-log/interrupted-record.js";
 import type { ScheduleState } from "../schedule-state.js";
 import type { ScheduleKey } from "../store.js";
 import type { OwnedJobLog } from "./owned-job-log.js";
@@ -13,25 +15,57 @@ export interface MissingRecordsOptions {
   readonly logger: Logger;
 }
 
+interface KnownState {
+  readonly key: ScheduleKey;
+  readonly state: Partial<ScheduleState>;
+}
+
 /** Records the last job of each schedule whose record is missing. A record that can never be written is logged. */
 export async function recordLastJobs(
-  states: readonly { readonly key: ScheduleKey; readonly state: Partial<ScheduleState> }[],
-  { log, now, logger }: MissingRecordsOptions,
+  states: readonly KnownState[],
+  options: MissingRecordsOptions,
 ): Promise<void> {
   const last = states.flatMap(({ key, state }) => {
     const { last_job: job } = state;
     return job == null || !isJobId(job.id) ? [] : [{ key, state, job }];
   });
   if (last.length === 0) return;
+  const { log, now } = options;
   const unrecorded = await log.unrecordedJobs(last.map(({ job }) => job.id));
   const missing = last.filter(({ job }) => unrecorded.has(job.id));
-  if (missing.length === 0) return;
-  const failures = await log.closeRecords(
+  await writeRecords(
     missing.map(({ key, state, job }) => recordOfLastJob(key, state, job, now)),
+    options,
   );
+}
+
+/**
+ * Closes, as interrupted, the records of the jobs that were running when the last owner died, and makes the records that it
+ * had not opened. `closed`: the final records among them, which stay.
+ */
+export async function recordInterrupted(
+  states: readonly KnownState[],
+  closed: ReadonlyMap<string, EndedJobRecord>,
+  options: MissingRecordsOptions,
+): Promise<void> {
+  const { now } = options;
+  const error = "interrupted: the process that ran the job ended";
+  const records = states.flatMap(({ key, state }) => interruptedRecord(key, state, { now, error }) ?? []);
+  await writeRecords(
+    records.filter(({ id }) => !closed.has(id)),
+    options,
+  );
+}
+
+async function writeRecords(
+  records: readonly EndedJobRecord[],
+  { log, logger }: MissingRecordsOptions,
+): Promise<void> {
+  if (records.length === 0) return;
+  const failures = await log.closeRecords(records);
   for (const [index, failure] of failures.entries()) {
     if (failure === undefined) continue;
     if (!(failure.error instanceof StateError && failure.error.code === "INVALID_STATE")) throw failure.error;
-    logger.error(`Could not record ${missing[index]?.job.id}: ${failure.error.message}`);
+    logger.error(`Could not record ${records[index]?.id}: ${failure.error.message}`);
   }
 }

@@ -1,6 +1,6 @@
 /** What a store with one owner commits beside claims and their ends: plans removed, claims given back or found after a crash. */
 import { mergedFields } from "../../fields.js";
-import { givenBack, interruption, NO_PLAN, recordedEnd, seenState } from "../claim-rules.js";
+import { givenBack, interruption, NO_SLOT, recordedEnd, seenState } from "../claim-rules.js";
 import type { EndedJobRecord } from "../job-log/job-log.js";
 import type { StateDraft, StateOperation } from "../operations.js";
 import type { ScheduleState, ScheduleStatePatch } from "../schedule-state.js";
@@ -49,7 +49,7 @@ export class UnplanOperation implements StateOperation {
     for (const key of this.#keys) {
       const { claim } = draft.read(key);
       const isClaimed = claim != null && this.#isHeld(claim.token);
-      if (!isClaimed && !this.#isDefined(key)) draft.patch(key, NO_PLAN);
+      if (!isClaimed && !this.#isDefined(key)) draft.patch(key, NO_SLOT);
     }
   }
 }

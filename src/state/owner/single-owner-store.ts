@@ -12,6 +12,7 @@ import { claimRefusal, seenState } from "../claim-rules.js";
 import { invalidState, StateLockedError } from "../errors.js";
 import { isJobId, JobIds } from "../job-log/job-id.js";
 import type { JobLog, JobRecord } from "../job-log/job-log.js";
+import { logInterrupted } from "../interrupted-jobs.js";
 import { leaseLength } from "../lease-length.js";
 import {
   ChangeOperation,
@@ -21,6 +22,7 @@ import {
   type StateOperation,
 } from "../operations.js";
 import { OutsideListeners } from "../outside-listeners.js";
+import type { Mailbox, ScheduleRequest } from "../mailbox.js";
 import type { ScheduleState } from "../schedule-state.js";
 import type {
   Claim,
@@ -41,7 +43,7 @@ import { checkDefinitions, checkKey, checkName, wholeState } from "../validate-s
 import { ClaimQueue, type TakenClaim } from "./claim-queue.js";
 import { JobFinishes } from "./job-finishes.js";
 import { FreeOperation, RecoverOperation, SeenDraft, UnplanOperation } from "./operations.js";
-import { recordLastJobs } from "./missing-records.js";
+import { recordInterrupted, recordLastJobs } from "./missing-records.js";
 import type { OwnedJobLog } from "./owned-job-log.js";
 
 export interface SingleOwnerStoreOptions {
@@ -52,6 +54,7 @@ export interface SingleOwnerStoreOptions {
 
 export abstract class SingleOwnerStore implements StateStore {
   abstract readonly jobs: JobLog;
+  abstract readonly mailbox: Mailbox;
   readonly leaseMs: number;
   readonly #clock: StoreClock;
   readonly #logger: Logger;
@@ -155,11 +158,20 @@ export abstract class SingleOwnerStore implements StateStore {
     return { claims: await this.#record(claims), skipped, nextDueAt };
   }
 
-  async claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
+  claim({ agent, schedule }: ScheduleKey): Promise<Claim | ClaimRefusal> {
+    return this.#claimOne({ agent, schedule });
+  }
+
+  /** The id of a request is that of its job: the caller looks whether there is such a job. */
+  claimFor({ agent, schedule, id }: ScheduleRequest): Promise<Claim | ClaimRefusal> {
+    return this.#claimOne({ agent, schedule }, id);
+  }
+
+  async #claimOne(key: ScheduleKey, jobId?: string): Promise<Claim | ClaimRefusal> {
     checkKey(key);
     this.requireOwner();
     await this.refresh();
-    const taken = this.#queue.takeOne(key);
+    const taken = this.#queue.takeOne(key, jobId);
     if (taken === undefined)
       throw invalidState(
         `${quote(key.agent)}/${quote(key.schedule)} is not defined, so it cannot be claimed.`,
@@ -197,8 +209,20 @@ export abstract class SingleOwnerStore implements StateStore {
     const states = Array.from(this.knownKeys(), (key) => ({ key, state: this.known(key) }));
     const claimed = states.flatMap(({ state }) => state.claim?.job_id ?? []).filter(isJobId);
     const records = claimed.length === 0 ? new Map() : await this.log.closedRecords(claimed);
-    await recordLastJobs(states, { log: this.log, now: this.#clock.now(), logger: this.#logger });
+    const missing = { log: this.log, now: this.#clock.now(), logger: this.#logger };
+    await recordLastJobs(states, missing);
+    // Before the claims are freed: a second crash then finds the records, and never a job without one.
+    await recordInterrupted(states, records, missing);
     await this.commit(new RecoverOperation(() => this.#clock.now(), records));
+    const unfinished = states.flatMap(({ key, state: { claim } }) =>
+      claim == null || records.has(claim.job_id) ? [] : [{ ...key, jobId: claim.job_id }],
+    );
+    logInterrupted(this.#logger, unfinished, "the process of its scheduler ended");
+  }
+
+  /** The jobs whose claims are held, or whose records are still to be written. */
+  protected claimedJobs(): ReadonlySet<string> {
+    return new Set([...this.#queue.jobIds(), ...this.#finishes.unrecorded]);
   }
 
   /** To be called with every schedule whose state has changed. */
@@ -275,6 +299,7 @@ export abstract class SingleOwnerStore implements StateStore {
   /** An expired claim leaves a state that says running, and a job whose end is not reported. */
   async #endExpired(expired: readonly TakenClaim[]): Promise<void> {
     await this.free((operation) => this.commit(operation), expired);
+    logInterrupted(this.#logger, expired, "its claim was not renewed in time");
     for (const { agent, schedule, jobId } of expired) {
       const error = "its claim was not renewed in time";
       try {

@@ -22,8 +22,9 @@ export interface PostgresStoreOptions {
   readonly clock?: Clock | undefined;
   /** @default warnings and errors become Node's process warnings */
   readonly logger?: Logger | undefined;
-  /** How much is kept of jobs. */
+  /** How much is kept of jobs; `keep`: of each schedule. */
   readonly jobs?: {
+    readonly keep?: number;
     readonly maxAgeDays?: number;
     readonly maxJobs?: number;
     readonly maxOutputBytes?: number;

@@ -2,7 +2,9 @@
  * A store that the schedulers of many machines share. PostgreSQL decides by its own clock which node claims which slot, and
  * every write is refused when its row has changed since it was read. A node frees the claim of a different node only after its lease.
  */
+import { hostname } from "node:os";
 import type { Clock } from "../../clock.js";
+
 import { messageOf, quote } from "../../errors.js";
 import { type Logger, processLogger } from "../../logger.js";
 import { checkDefinitions, checkKey, checkName, wholeState } from "../validate-state.js";
@@ -27,6 +29,8 @@ import type {
   ScheduleKey,
   StateStore,
 } from "../store.js";
+import type { ScheduleRequest } from "../mailbox.js";
+import { PostgresMailbox } from "./node/postgres-mailbox.js";
 import { ChangeFeed } from "./connection/change-feed.js";
 import { Claimer } from "./claims/claimer.js";
 import { ClaimRenewals } from "./claims/claim-renewals.js";
@@ -35,6 +39,7 @@ import { DatabaseClock } from "./connection/database-clock.js";
 import { readStates } from "./rows/fleet-rows.js";
 import { Heartbeat } from "./node/heartbeat.js";
 import { requireReadCommitted } from "./connection/isolation.js";
+import { requireOwnSessions } from "./connection/own-sessions.js";
 import { takeListenerSlot } from "./connection/listener-slots.js";
 import { migrateDatabase } from "./schema/migrate.js";
 import { checkedNodeName, NodeRegistration } from "./node/node-registration.js";
@@ -53,7 +58,9 @@ const CONTROLLED_KEYS: News = ["status", "paused_until", "hint"];
 export class PostgresStore implements StateStore {
   readonly leaseMs: number;
   readonly holdMs: number;
+  readonly nodeName: string;
   readonly jobs: PostgresJobLog;
+  readonly mailbox: PostgresMailbox;
   readonly #logger: Logger;
   readonly #database: Database;
   readonly #time: DatabaseClock;
@@ -90,6 +97,7 @@ export class PostgresStore implements StateStore {
     const node = (): string | undefined => this.#node;
     const jobs = new PostgresJobLog({ database, clock: time, whenTimeKnown, logger, node, ...options.jobs });
     this.jobs = jobs;
+    this.mailbox = new PostgresMailbox({ database, time });
     const writer = new StateWriter({
       database,
       node,
@@ -97,7 +105,8 @@ export class PostgresStore implements StateStore {
       timeoutMs: Math.max(leaseMs / 2, SHORTEST_WRITE_TIMEOUT_MS),
     });
     this.#writer = writer;
-    const name = checkedNodeName(options.nodeName);
+    const name = checkedNodeName(options.nodeName) ?? `${hostname()}:${process.pid}`;
+    this.nodeName = name;
     const read = (keys: readonly ScheduleKey[]): ReturnType<StateWriter["read"]> => writer.read(keys);
     this.#registration = new NodeRegistration({ database, time, jobs, logger, name, leaseMs, read });
     this.#claimer = new Claimer({ database, writer, time, jobs, logger, leaseMs, holdMs: this.holdMs });
@@ -119,6 +128,7 @@ export class PostgresStore implements StateStore {
       // Before anything is written: a node must be able to listen.
       this.#leavePool = takeListenerSlot(this.#database.pool);
       try {
+        await requireOwnSessions(this.#database.pool);
         await this.#openNode();
       } catch (error) {
         this.#leavePool();
@@ -215,13 +225,22 @@ export class PostgresStore implements StateStore {
   }
 
   async claim(key: ScheduleKey): Promise<Claim | ClaimRefusal> {
+    return this.#claimer.claim(this.#requireDefined(key), key);
+  }
+
+  async claimFor(request: ScheduleRequest): Promise<Claim | ClaimRefusal | "answered"> {
+    return this.#claimer.claimFor(this.#requireDefined(request), request);
+  }
+
+  /** Returns the id of this node. */
+  #requireDefined(key: ScheduleKey): string {
     checkKey(key);
     const node = this.#requireNode();
     if (!this.#registration.isDefined(key))
       throw invalidState(
         `${quote(key.agent)}/${quote(key.schedule)} is not defined, so it cannot be claimed.`,
       );
-    return this.#claimer.claim(node, key);
+    return node;
   }
 
   async renew(claim: ClaimToken): Promise<boolean> {
@@ -254,8 +273,13 @@ export class PostgresStore implements StateStore {
     this.#claimer.define(this.#registration.schedules);
     this.#node = id;
     const tell = (changes: readonly OutsideChange[]): void => this.#listeners.tell(changes);
-    this.#feed = new ChangeFeed({ database: this.#database, logger: this.#logger, tell }, id, latestChange);
+    this.#feed = new ChangeFeed(
+      { database: this.#database, logger: this.#logger, tell, tellRequests: () => this.mailbox.tell() },
+      id,
+      latestChange,
+    );
     await this.#feed.start();
+    await this.#registration.closeOrphans();
     if (!this.#time.isTheDatabases) return;
     this.#time.noteTime(now, sentMs);
     this.#heartbeat = new Heartbeat(this.leaseMs, () => this.#registration.showLife(id), this.#logger);

@@ -220,8 +220,8 @@ describe("two logs on one directory", () => {
     await using here = subject();
     const other = here.other();
     const { id } = await here.log.start(job);
-    const taken = `job-${DAY}-bbbbbb`;
-    const drawn = [Number.parseInt("bbbbbb", 36) / 36 ** 6 + 1e-12, 0.5];
+    const taken = `job-${DAY}-bbbbbbbb`;
+    const drawn = [Number.parseInt("bbbbbbbb", 36) / 36 ** 8 + 1e-14, 0.5];
     const drawing = new FileJobLog({
       directory: here.directory,
       clock: here.clock,
@@ -235,7 +235,7 @@ describe("two logs on one directory", () => {
       await other.start({ ...job, id: taken, prompt: "first" });
     };
     const started = await drawing.start(job);
-    expect(started.id).toBe(`job-${DAY}-i00000`);
+    expect(started.id).toBe(`job-${DAY}-i0000000`);
     expect(await here.log.get(taken)).toMatchObject({ prompt: "first" });
     expect((await here.log.list()).map((record) => record.id)).toEqual([started.id, taken, id]);
     await drawing.close();

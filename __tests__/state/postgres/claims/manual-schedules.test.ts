@@ -72,7 +72,7 @@ describe("a schedule that is manual-only on all nodes of a PostgreSQL store", ()
     for (const store of [one, two]) await defineAs(store, false);
     expect(await one.claim(X)).toMatchObject({ source: "manual" });
     await clock.advance(LEASE_MS);
-    expect(only((await two.claimDue(10)).claims)).toMatchObject({ ...X, source: "catch-up" });
+    expect(only((await two.claimDue(10)).claims)).toMatchObject({ ...X, source: "retry", attempt: 2 });
   });
 
   it.each<[PlanSource, readonly string[]]>([
@@ -133,7 +133,7 @@ describe("a request for a schedule that is manual-only on one node, when the aut
     const { byHand, automatic, clock } = await dueOnTwo();
     expect(names((await automatic.claimDue(10)).claims)).toEqual(["a/x"]);
     await clock.advance(LEASE_MS);
-    expect(only((await byHand.claimDue(10)).claims)).toMatchObject({ ...X, source: "catch-up" });
+    expect(only((await byHand.claimDue(10)).claims)).toMatchObject({ ...X, source: "retry", attempt: 2 });
   });
 
   it("waits for a lease after that node's last sign of life, although its claim ended before", async () => {
@@ -143,7 +143,7 @@ describe("a request for a schedule that is manual-only on one node, when the aut
     await automatic.claimDue(0);
     await clock.advance(LEASE_MS / 2);
     expect(await byHand.claimDue(10)).toEqual(NOTHING);
-    expect(await byHand.read(X)).toMatchObject({ status: "idle", next_run_source: "catch-up" });
+    expect(await byHand.read(X)).toMatchObject({ status: "idle", next_run_source: "retry" });
     await clock.advance(LEASE_MS / 2);
     expect(names((await byHand.claimDue(10)).claims)).toEqual(["a/x"]);
   });
@@ -199,7 +199,7 @@ describe("a node that changes a schedule that is manual-only there", () => {
     const claim = await one.claim(Y);
     if (typeof claim === "string") throw new Error(claim);
     await Promise.all([
-      one.update(X, { request_answer: { id: "one" } }),
+      one.update(X, { last_error: "one" }),
       one.update(X, { status: "disabled", last_error: "off" }),
       completeClaim(one, claim, { last_error: "gone" }),
       one.update(X, { hint: { expires_at: START } }),

@@ -35,7 +35,7 @@ const claimed = (jobId: string, slotMs: number): Partial<ScheduleState> => ({
 });
 
 const record = (id: string, slotMs: number, status: JobRecord["status"]): JobRecord =>
-  ({ id, agent: "a", schedule: "x", slot: at(slotMs), status }) as JobRecord;
+  ({ id, agent: "a", schedule: "x", slot: at(slotMs), attempt: 1, status }) as JobRecord;
 
 /** One schedule that ran at 0 and will run again at 1000, looked at every 10 ms. */
 const healthy: History = {
@@ -94,7 +94,10 @@ describe("the oracle of a campaign", () => {
   it("counts the job of a node that was killed until then, and no longer", () => {
     const beside = (fromMs: number): History => ({
       ...healthy,
-      seen: [...healthy.seen, seen(300, 500, { next_run_at: at(1_000), interrupted_count: 1 })],
+      seen: [
+        ...healthy.seen,
+        seen(300, 500, { next_run_at: at(1_000), retry: { slot: at(0), attempt: 2 }, interrupted_count: 1 }),
+      ],
       runs: [run("j1", 0, [10]), run("j2", 0, [fromMs, fromMs + 5], { node: "n2", schedule: "y" })],
       records: [record("j1", 0, "interrupted"), record("j2", 0, "completed")],
       outages: [killed],
@@ -127,21 +130,42 @@ describe("the oracle of a campaign", () => {
     const states = [
       seen(0, 110, claimed("j1", 0)),
       seen(200, 400, claimed("j2", 190)),
-      seen(410, 420, { next_run_at: at(405), next_run_source: "catch-up", interrupted_count: 1 }),
-      seen(430, 500, claimed("j3", 405)),
+      seen(410, 420, { next_run_at: at(405), retry: { slot: at(190), attempt: 2 }, interrupted_count: 1 }),
+      seen(430, 500, claimed("j3", 190)),
     ];
-    const runs = [...healthy.runs, run("j3", 405, [430, 500], { source: "catch-up" })];
-    const records = [...healthy.records, record("j3", 405, "completed")];
+    const runs = [...healthy.runs, run("j3", 190, [430, 500], { source: "retry" })];
+    const records = [...healthy.records, { ...record("j3", 190, "completed"), attempt: 2 }];
     expect(findBreaches({ ...healthy, seen: states, runs, records })).toEqual([]);
   });
 
-  it("accepts one that was cut off twice, also when the second time is all that was seen of the first", () => {
+  it("finds a slot that was cut off and runs again as another", () => {
+    const states = [
+      seen(0, 110, claimed("j1", 0)),
+      seen(200, 400, claimed("j2", 190)),
+      seen(430, 500, claimed("j3", 405)),
+    ];
+    const runs = [...healthy.runs, run("j3", 405, [430, 500], { source: "retry" })];
+    const records = [...healthy.records, record("j3", 405, "completed")];
+    expect(findBreaches({ ...healthy, seen: states, runs, records })).toEqual([
+      expect.stringContaining(`a/x lost 1 slots, and counted 0 as missed: ${at(190)}`),
+    ]);
+  });
+
+  it("finds an attempt that was run twice", () => {
+    const runs = [...healthy.runs, run("j2", 0, [430, 500], { source: "retry" })];
+    const records = [...healthy.records, record("j2", 0, "completed")];
+    expect(findBreaches({ ...healthy, runs, records })).toContainEqual(
+      expect.stringContaining(`attempt 1 of a/x at ${at(0)} was run twice`),
+    );
+  });
+
+  it("accepts one that was cut off twice, and waits for its third attempt", () => {
     const states = [
       seen(0, 110, claimed("j1", 0)),
       seen(200, 300, claimed("j2", 190)),
-      seen(310, 320, { next_run_at: at(305), next_run_source: "catch-up", interrupted_count: 1 }),
-      seen(330, 400, { ...claimed("j3", 305), interrupted_count: 1 }),
-      seen(410, 500, { next_run_at: at(2_000), interrupted_count: 2 }),
+      seen(310, 320, { next_run_at: at(305), retry: { slot: at(190), attempt: 2 }, interrupted_count: 1 }),
+      seen(330, 400, { ...claimed("j3", 190), interrupted_count: 1 }),
+      seen(410, 500, { next_run_at: at(2_000), retry: { slot: at(190), attempt: 3 }, interrupted_count: 2 }),
     ];
     expect(findBreaches({ ...healthy, seen: states })).toEqual([]);
   });

@@ -45,12 +45,15 @@ export function findBreaches(history: History): string[] {
 const nameOf = ({ agent, schedule }: { agent: string; schedule: string | null }): string =>
   `${agent}/${schedule}`;
 
-/** A slot that was cut off is due again at another time: no time of a schedule is ever run twice. */
-function slotsRunTwice({ runs, outages }: History): string[] {
+/** A slot that was cut off runs again as its next attempt: no attempt at a slot is ever run twice. */
+function slotsRunTwice({ runs, records, outages }: History): string[] {
+  const attempts = new Map(records.map(({ id, attempt }) => [id, attempt]));
   const first = new Map<string, Run>();
   const breaches: string[] = [];
   for (const run of runs) {
-    const slot = `${nameOf(run)} at ${run.slot}`;
+    // The record of a node that was killed may be missing: the first attempt does not say that it is tried again.
+    const attempt = attempts.get(run.jobId) ?? (run.source === "retry" ? run.jobId : 1);
+    const slot = `attempt ${attempt} of ${nameOf(run)} at ${run.slot}`;
     const other = first.get(slot);
     if (other === undefined || mayHaveLost(other, run, outages)) first.set(slot, run);
     else breaches.push(`${slot} was run twice: ${other.jobId} on ${other.node}, ${run.jobId} on ${run.node}`);
@@ -99,7 +102,7 @@ function capacityExceeded({ runs, outages, capacities }: History): string[] {
   return breaches;
 }
 
-/** Slots that were planned and came due, and neither ran, nor were counted as missed, nor were followed by an interruption. */
+/** Slots that were planned and came due, and neither came to an end, nor were counted as missed or given up, nor still run. */
 function slotsLost({ runs, seen, records, untilMs }: History): string[] {
   const breaches: string[] = [];
   for (const [name, states] of grouped(seen, nameOf)) {
@@ -115,16 +118,10 @@ function slotsLost({ runs, seen, records, untilMs }: History): string[] {
         status !== "interrupted"
       )
         ran.add(slot);
-    const interruptedMs = interruptions(
-      states,
-      runs.filter((run) => nameOf(run) === name),
-    );
-    const lost = dueSlots(states, untilMs).filter((slot, index, slots) => {
-      if (ran.has(slot)) return false;
-      const [fromMs, toMs] = [Date.parse(slot), Date.parse(slots[index + 1] ?? "") || Infinity];
-      return !interruptedMs.some((ms) => ms >= fromMs && ms <= toMs);
-    });
-    const counts = states.map(({ state }) => state.missed_count ?? 0);
+    const final = states.at(-1)?.state;
+    const isPending = (slot: string): boolean => final?.retry?.slot === slot || final?.claim?.slot === slot;
+    const lost = dueSlots(states, untilMs).filter((slot) => !ran.has(slot) && !isPending(slot));
+    const counts = states.map(({ state }) => (state.missed_count ?? 0) + (state.abandoned_count ?? 0));
     const missed = Math.max(...counts) - Math.min(...counts);
     if (lost.length > missed)
       breaches.push(
@@ -143,12 +140,14 @@ function told(states: readonly SeenState[], [slot = ""]: readonly string[]): str
   const near = states.filter(({ firstMs, lastMs }) => lastMs > slotMs - 1_500 && firstMs < slotMs + 4_000);
   return near
     .map(({ state, firstMs, lastMs }) => {
-      const { claim, next_run_at, next_run_source, interrupted_count, missed_count, failure_count } = state;
+      const { claim, next_run_at, next_run_source, retry, interrupted_count, missed_count, failure_count } =
+        state;
       const facts = {
         job: claim?.job_id,
         slot: claim?.slot,
         next_run_at,
         next_run_source,
+        retry,
         interrupted_count,
       };
       return `${new Date(firstMs).toISOString()} to ${new Date(lastMs).toISOString()} ${JSON.stringify({ ...facts, missed_count, failure_count, last: state.last_run_at })}`;
@@ -162,23 +161,13 @@ function dueSlots(states: readonly SeenState[], untilMs: number): string[] {
   for (const { state, lastMs } of states) {
     if (state.claim != null) slots.add(state.claim.slot);
     const dueMs = Date.parse(state.next_run_at ?? "");
+    const slot = state.retry?.slot ?? state.next_run_at;
     // One that was seen only before its time may have been planned anew.
-    if (state.next_run_at != null && dueMs <= lastMs) slots.add(state.next_run_at);
+    if (slot != null && dueMs <= lastMs) slots.add(slot);
   }
   return [...slots]
     .filter((slot) => Date.parse(slot) < untilMs)
     .toSorted((a, b) => Date.parse(a) - Date.parse(b));
-}
-
-/** When the schedule was seen to have been cut off, or was planned or run because of it. */
-function interruptions(states: readonly SeenState[], runs: readonly Run[]): number[] {
-  return [
-    ...states.filter(({ state }) => (state.interrupted_count ?? 0) > 0).map(({ firstMs }) => firstMs),
-    ...states
-      .filter(({ state }) => state.next_run_source === "catch-up")
-      .map(({ state }) => Date.parse(state.next_run_at ?? "")),
-    ...runs.filter(({ source }) => source === "catch-up").map(({ slot }) => Date.parse(slot)),
-  ];
 }
 
 /** A claim that was not there while its job ran, on a node that nothing had happened to: another has ended it. */

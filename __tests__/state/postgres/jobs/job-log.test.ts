@@ -77,6 +77,23 @@ describe("the jobs of a PostgresJobLog", () => {
     expect((await log.list()).map(({ id }) => id)).toEqual(ids.slice(-10).toReversed());
   });
 
+  it("are removed when their schedule has too many, and no job of a quiet schedule is", async () => {
+    const { log } = opened({ keep: 2 });
+    const run = async (schedule: string | null): Promise<string> => {
+      const { id } = await log.start({ ...job, schedule });
+      await log.finish(id, { status: "completed" });
+      return id;
+    };
+    const quiet = await run("quiet");
+    const alone = await run(null);
+    const running = await log.start({ ...job, schedule: "busy" });
+    const busy = [];
+    for (let count = 0; count < 5; count++) busy.unshift(await run("busy"));
+    await log.removeOld();
+    const kept = (await log.list()).map(({ id }) => id);
+    expect(kept).toEqual([...busy.slice(0, 2), running.id, alone, quiet]);
+  });
+
   it.each([Infinity, 1e9, 1e8, 1e6, 40_000])(
     "stay for %d days, however many years that is",
     async (maxAgeDays) => {

@@ -226,6 +226,6 @@ describe("a job that was cut off", () => {
     expect(await outsider.read(LONG)).toMatchObject({ interrupted_count: 1 });
     // The job comes first, and then its record.
     await until(async () => (await outsider.jobs.list({ status: "running" })).length > 0);
-    expect(await outsider.jobs.list({ status: "running" })).toMatchObject([{ source: "catch-up" }]);
+    expect(await outsider.jobs.list({ status: "running" })).toMatchObject([{ source: "retry", attempt: 2 }]);
   });
 });

@@ -74,6 +74,7 @@ describe("the record of a job that was cut off", () => {
     });
     await clock.advance(LEASE_MS);
     two.jobs.presumeInterrupted = lost;
+    two.jobs.presumeLost = lost;
     await two.claimDue(10);
     await clock.advance(2 * LEASE_MS);
     for (let checks = 0; checks < 3; checks++) await three.claimDue(10);

@@ -3,7 +3,18 @@ import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { askScheduler, type Job, type ScheduleKey, Scheduler } from "../../../../src/index.js";
 import { PostgresStore } from "../../../../src/state/postgres/index.js";
 import { until } from "../../child.js";
+import { testMailbox } from "../../../contract/mailbox-contract.js";
+import { sharedPool } from "../schema.js";
 import { key, only, planAll, scene } from "../scene.js";
+
+testMailbox("PostgresStore", async (clock) => {
+  const { node, outsider } = scene();
+  return {
+    store: await node({ clock }),
+    outside: outsider({ clock }).mailbox,
+    reopen: () => node({ clock }),
+  };
+});
 
 const AGENTS = ["one", "two", "three"];
 
@@ -63,8 +74,13 @@ async function startOne(schema: string, maxConcurrent: number, busyWith?: string
 }
 
 /** Resolves when somebody has seen what is asked for, and left it to others. */
-async function left(store: PostgresStore, asked: ScheduleKey): Promise<void> {
-  await until(async () => (await store.read(asked)).request?.refusal === "at_capacity");
+async function left(schema: string, { agent }: ScheduleKey): Promise<void> {
+  await until(async () => {
+    const rows = await sharedPool().query(
+      `select refusal from "${schema}".requests where agent = '${agent}'`,
+    );
+    return rows.rows[0]?.["refusal"] === "at_capacity";
+  });
 }
 
 describe("a scheduler that is full", () => {
@@ -76,7 +92,7 @@ describe("a scheduler that is full", () => {
     const store = outsider({ clock: undefined });
     const asking = AGENTS.map((agent) => askScheduler(store, { agent, schedule: "work" }, RUN));
     // It has seen them all before there is another.
-    for (const agent of AGENTS) await left(store, { agent, schedule: "work" });
+    for (const agent of AGENTS) await left(schema, { agent, schedule: "work" });
     await startOne(schema, 10);
     for (const answer of await Promise.all(asking))
       expect(answer).toMatchObject({ job_id: expect.any(String) as string });
@@ -90,7 +106,7 @@ describe("a scheduler that is full", () => {
     const store = outsider({ clock: undefined });
     const one = { agent: "one", schedule: "work" };
     const asking = askScheduler(store, one, RUN);
-    await left(store, one);
+    await left(schema, one);
     full.cancel(jobId);
     expect(await asking).toMatchObject({ job_id: expect.any(String) as string });
   });
@@ -103,7 +119,7 @@ describe("a scheduler that is full", () => {
     const one = { agent: "one", schedule: "work" };
     const answer = await askScheduler(store, one, RUN, { timeoutMs: 3_000 });
     expect(answer).toMatchObject({ refusal: "at_capacity" });
-    expect((await store.read(one)).request).toBeUndefined();
+    expect(await store.mailbox.pending()).toEqual([]);
   });
 });
 

@@ -106,7 +106,12 @@ describe("two nodes of a PostgreSQL store", () => {
     expect((await alive.claimDue(10)).claims).toEqual([]);
     await clock.advance(1);
     const taken = only((await alive.claimDue(10)).claims);
-    expect(taken).toMatchObject({ source: "catch-up", state: { interrupted_count: 1 } });
+    expect(taken).toMatchObject({
+      source: "retry",
+      slot: lost.slot,
+      attempt: 2,
+      state: { interrupted_count: 1 },
+    });
     expect(await alive.jobs.get(lost.jobId)).toMatchObject({ status: "interrupted" });
   });
 
@@ -190,7 +195,7 @@ describe("a change from outside a PostgreSQL store", () => {
     await alive.claimDue(10);
     await until(() => heard.some((changes) => changes.length > 0));
     expect(heard.flat()).toEqual([{ ...key("a/x"), keys: ["interrupted_count"] }]);
-    expect(await alive.read(key("a/x"))).toMatchObject({ next_run_at: null, failure_count: 1 });
+    expect(await alive.read(key("a/x"))).toMatchObject({ next_run_source: "retry", retry: { attempt: 2 } });
   });
 
   it("is found by the next claim when its notification was lost", async () => {

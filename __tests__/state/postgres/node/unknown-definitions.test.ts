@@ -64,6 +64,11 @@ describe.concurrent("a schedule that only one node knows", { timeout: 180_000 },
     await herd.until(async () =>
       (await herd.witness.runs()).some((run) => isOwn(run) && run.node === back.name),
     );
+    const [again, lost] = (await store.jobs.list({ agent: "own", limit: Infinity }))
+      .filter(({ attempt, status }) => attempt > 1 || status === "interrupted")
+      .map(({ slot, attempt, trigger }) => ({ slot, attempt, trigger }));
+    expect(again).toEqual({ slot: lost?.slot, attempt: 2, trigger: "retry" });
+    expect(lost?.attempt).toBe(1);
     const untilMs = await herd.witness.now();
     await herd.leave();
     expect(await herd.breaches(untilMs)).toEqual([]);

@@ -14,5 +14,5 @@ const logger = { info() {}, warn() {}, error() {} };
 const store = new PostgresStore({ ...connected, schema, logger });
 const onTick = () => say("pass");
 const scheduler = new Scheduler({ store, logger, checkInterval: 50, onTick, ...JSON.parse(options) });
-await scheduler.start([{ name: "a", schedules: { work: { type: "webhook" } } }]);
+await scheduler.start([{ name: "a", schedules: { work: { type: "webhook" } }, run: async () => {} }]);
 say("running");

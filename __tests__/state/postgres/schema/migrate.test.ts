@@ -1,12 +1,12 @@
 import { Pool } from "pg";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { migrate } from "../../../../src/state/postgres/schema/migrate.js";
+import { migrate, SCHEMA_VERSION } from "../../../../src/state/postgres/schema/migrate.js";
 import { unmadeSchema, sharedPool } from "../schema.js";
 
 const versionsOf = async (schema: string): Promise<unknown[]> =>
   (await sharedPool().query(`select number from "${schema}".migrations order by number`)).rows;
 
-const VERSIONS = [{ number: 1 }, { number: 2 }];
+const VERSIONS = Array.from({ length: SCHEMA_VERSION }, (_, index) => ({ number: index + 1 }));
 
 /** Of sessions in which the server says that it is another: what it is asked is looked up in a schema before its own. */
 async function poolOfVersion(number: number): Promise<Pool> {
@@ -73,7 +73,10 @@ describe("migrating", () => {
   });
 
   it("takes the first server that has all it needs", async () => {
-    await expect(migrate(await poolOfVersion(140_000), unmadeSchema())).resolves.toEqual({ from: 0, to: 2 });
+    await expect(migrate(await poolOfVersion(140_000), unmadeSchema())).resolves.toEqual({
+      from: 0,
+      to: SCHEMA_VERSION,
+    });
   });
 
   it.each(["", "a".repeat(64), "a\0b", 'a"b', "a'b", "$$", "1a"])(

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { FakeClock } from "../../../../src/index.js";
 import { PostgresStore } from "../../../../src/state/postgres/index.js";
-import { migrate } from "../../../../src/state/postgres/schema/migrate.js";
+import { migrate, SCHEMA_VERSION } from "../../../../src/state/postgres/schema/migrate.js";
 import type { ScheduleKey } from "../../../../src/state/store.js";
 import { key, LEASE_MS, names, only, START } from "../scene.js";
 import { sharedPool, unmadeSchema } from "../schema.js";
@@ -67,7 +67,7 @@ async function nodeOn(schema: string): Promise<{ store: PostgresStore; clock: Fa
 describe("a database of version 1", () => {
   it("has exactly the tables and functions of a new database after the migration", async () => {
     const [old, fresh] = [await madeByVersion1(), unmadeSchema()];
-    expect(await migrate(sharedPool(), old)).toEqual({ from: 1, to: 2 });
+    expect(await migrate(sharedPool(), old)).toEqual({ from: 1, to: SCHEMA_VERSION });
     await migrate(sharedPool(), fresh);
     expect(await tablesOf(old)).toEqual(await tablesOf(fresh));
     expect(await functionsOf(old)).toEqual(await functionsOf(fresh));
@@ -159,5 +159,17 @@ describe("a database of version 1", () => {
     ]);
     expect(await store.jobs.get("job-2026-03-01-000001")).toMatchObject({ status: "interrupted" });
     expect(await tableBreaches(sharedPool(), schema)).toEqual([]);
+  });
+
+  it("gives new jobs ids with eight characters, and leaves the ids of jobs that run as they are", async () => {
+    const schema = await madeByVersion1();
+    const before = await sharedPool().query(
+      `select id from "${schema}".jobs where status = 'running' order by id`,
+    );
+    const { store } = await nodeOn(schema);
+    const { claims } = await store.claimDue(10);
+    expect(only(claims).jobId).toMatch(/^job-2026-03-01-01[0-9a-z]{6}$/);
+    const { claim } = await store.read(key("team/a"));
+    expect(before.rows).toContainEqual({ id: claim?.job_id });
   });
 });

@@ -8,7 +8,7 @@ import { runtimeSchema } from "./runtime-schema.js";
 import { scheduleSchema, timeoutSchema } from "./schedule-schema.js";
 import { workSourceSchema } from "./work-source-schema.js";
 
-/** What a host adds to what Rota knows. */
+/** What a host adds to what Rota knows, and how its jobs run. */
 export interface HostKeys {
   /** Types of runtimes that the host has registered. */
   readonly runtimeTypes?: readonly string[] | undefined;
@@ -16,6 +16,13 @@ export interface HostKeys {
   readonly workSourceTypes?: readonly string[] | undefined;
   /** Keys of agents that the host reads itself. */
   readonly agentKeys?: readonly string[] | undefined;
+  /** Whether the host reads `work_source` itself, so that it may be anything. @default false */
+  readonly acceptsAnyWorkSource?: boolean | undefined;
+  /**
+   * Refuses an agent that has schedules and neither a runtime, nor a `run` function, nor an agent SDK.
+   * @default undefined: the host runs all jobs
+   */
+  readonly runners?: { readonly hasSdkQuery: boolean } | undefined;
 }
 
 export const AGENT_DESCRIPTION = "An agent: a named worker, when it runs, and how.";
@@ -39,6 +46,7 @@ export function commonKeys(host: HostKeys, isWhole: boolean): KeySchemas {
       ),
     ),
     runtime: optional(runtimeSchema(host.runtimeTypes ?? [], isWhole)),
+    data: optional(fitting("a value", () => true, { description: "Any value. Rota does not read it." })),
   };
 }
 
@@ -53,7 +61,10 @@ export function nameSchema(): Schema {
 
 /** `inFile`: with the keys that only the schedules of a file have. */
 export function schedulesSchema(host: HostKeys, inFile: boolean): Schema {
-  const source = workSourceSchema(host.workSourceTypes ?? [], inFile ? "the agent's" : "none", true);
+  const source =
+    host.acceptsAnyWorkSource === true
+      ? optional(fitting("a value", () => true, { description: "Read by the host." }))
+      : workSourceSchema(host.workSourceTypes ?? [], inFile ? "the agent's" : "none", true);
   return optional(
     mapOf(scheduleSchema(source, inFile), "schedules by name", "The agent's schedules, by name.", {
       propertyNames: { minLength: 1, maxLength: LONGEST_NAME },
@@ -73,8 +84,9 @@ export function hostKeys({ agentKeys = [] }: HostKeys): KeySchemas {
 export function schemasByHost<Schemas>(make: (host: HostKeys) => Schemas): (host: HostKeys) => Schemas {
   let builtIn: Schemas | undefined;
   return (host) => {
-    const { runtimeTypes = [], workSourceTypes = [], agentKeys = [] } = host;
-    if (runtimeTypes.length + workSourceTypes.length + agentKeys.length > 0) return make(host);
+    const { runtimeTypes = [], workSourceTypes = [], agentKeys = [], acceptsAnyWorkSource = false } = host;
+    if (runtimeTypes.length + workSourceTypes.length + agentKeys.length > 0 || acceptsAnyWorkSource)
+      return make(host);
     builtIn ??= make({});
     return builtIn;
   };

@@ -46,7 +46,7 @@ export function onFailureSchema(description: string): Schema {
 
 /** `inFile` adds the keys that only a file has. */
 export function scheduleSchema(workSource: Schema, inFile: boolean): Schema {
-  const common = { ...commonKeys(workSource, inFile), ...(inFile ? { enabled: enabledSchema() } : {}) };
+  const common = { ...commonKeys(workSource, inFile), enabled: enabledSchema() };
   const options: Record<string, MapSchema> = {};
   for (const [type, { description, keys, ...keywords }] of Object.entries(TYPES))
     options[type] = map({ type: constant(type, description), ...keys(), ...common }, "a map of keys", {
@@ -71,7 +71,18 @@ function commonKeys(workSource: Schema, inFile: boolean): KeySchemas {
     type: "string",
     description: "The instructions for the job.",
   });
-  return { prompt: optional(prompt), work_source: workSource, timeout: timeoutSchema("a schedule", inFile) };
+  const onInterrupt = choice(
+    ["retry", "skip"],
+    "What happens to a slot whose process died: it runs again, at most five times in all, or it is given up, so that " +
+      "it runs at most once.",
+    { default: "retry" },
+  );
+  return {
+    prompt: optional(prompt),
+    work_source: workSource,
+    timeout: timeoutSchema("a schedule", inFile),
+    on_interrupt: optional(onInterrupt),
+  };
 }
 
 function enabledSchema(): Schema {

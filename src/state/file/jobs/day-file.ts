@@ -8,7 +8,7 @@ import { StateFileError } from "../../errors.js";
 import { GroupCommit } from "../../../group-commit.js";
 import type { JobEnd, JobStart } from "../../job-log/job-log.js";
 import { durationBetween } from "../../job-log/job-record.js";
-import { type JobDirectory, readRange } from "./job-directory.js";
+import { type JobDirectory, linePieces, readRange } from "./job-directory.js";
 import { endLine, scanLines, startLine } from "./job-line.js";
 
 /** What is to be added about one job: its start, its end, or both. A second start of a job is left out, and a second end. */
@@ -104,7 +104,7 @@ export class DayFile {
     const { size, ino } = await attempt(this.#path, "stat", handle.stat());
     if (ino !== this.#inode || size < this.#knownBytes) this.#forget();
     this.#inode = ino;
-    const isTorn = size > this.#knownBytes && (await this.#learn(handle, size)).isTorn;
+    const isTorn = size > this.#knownBytes && (await this.#catchUp(handle, size));
 
     const { lines, index } = this.#linesFor(batch);
     if (lines.length === 0) return;
@@ -159,15 +159,27 @@ export class DayFile {
     return { lines, index };
   }
 
+  /** Learns what the file has beyond the known bytes, piece by piece; returns whether the last line has no newline. */
+  async #catchUp(handle: FileHandle, size: number): Promise<boolean> {
+    let isTorn = false;
+    for await (const piece of linePieces(handle, this.#path, this.#knownBytes, size))
+      isTorn = this.#learnLines(piece).isTorn;
+    return isTorn;
+  }
+
   /** Reads what the file has beyond the known bytes. The first line of its kind counts, as in `readDay`. */
   async #learn(handle: FileHandle, size: number): Promise<ReadLines> {
-    const bytes = await readRange(handle, this.#path, this.#knownBytes, size);
+    return this.#learnLines(await readRange(handle, this.#path, this.#knownBytes, size));
+  }
+
+  #learnLines(bytes: Buffer): ReadLines {
     const counted = new Set<string>();
-    const tornBytes = scanLines(bytes, ({ id, startedAt }, line) => {
+    const { tornBytes } = scanLines(bytes, ({ id, startedAt }, line) => {
       const known = this.#index.get(id);
       const isOpen = known !== undefined && known !== ENDED;
       if (startedAt === undefined ? !isOpen : known !== undefined) return;
-      this.#index.set(id, startedAt ?? ENDED);
+      // A copy of the id: as a part of its line it would keep the line in memory.
+      this.#index.set(Buffer.from(id, "latin1").toString("latin1"), startedAt ?? ENDED);
       counted.add(line.toString("utf8"));
     });
     this.#knownBytes += bytes.length - tornBytes;

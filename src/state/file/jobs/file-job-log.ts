@@ -72,6 +72,8 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   readonly #days = new Map<string, DayFile>();
   /** When each running job of this log started, on the monotonic clock. */
   readonly #startedMs = new Map<string, number>();
+  /** The running jobs of this log that run under claims. */
+  readonly #claimed = new Set<string>();
   #pruning: Promise<readonly string[]> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -105,6 +107,7 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
     const addition = { id, start: undefined, ...this.#endOf(id, outcome), isCounted: false };
     await this.#dayFile(day).append([addition]);
     this.#startedMs.delete(id);
+    this.#claimed.delete(id);
     return addition.isCounted;
   }
 
@@ -117,15 +120,22 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
       additions.push(addition);
       return addition;
     });
-    for (const { id, isCounted } of additions) if (isCounted) this.#startedMs.set(id, startedMs);
+    for (const { id, isCounted } of additions) {
+      if (!isCounted) continue;
+      this.#startedMs.set(id, startedMs);
+      this.#claimed.add(id);
+    }
     return failures;
   }
 
   async closeRecords(jobs: readonly EndedJobRecord[]): Promise<RecordFailures> {
     this.#assertOpen();
     const failures = await this.#appendEach(jobs, (job) => this.#wholeJob(job));
-    for (const [index, { id }] of jobs.entries())
-      if (failures[index] === undefined) this.#startedMs.delete(id);
+    for (const [index, { id }] of jobs.entries()) {
+      if (failures[index] !== undefined) continue;
+      this.#startedMs.delete(id);
+      this.#claimed.delete(id);
+    }
     return failures;
   }
 
@@ -170,11 +180,17 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   }
 
   /**
-   * Closes as interrupted what was left open by processes that are gone, and answers the ids. Only the owner of the
-   * state directory may call it: a process of a different machine counts as gone, because it has lost ownership.
+   * Closes as interrupted what was left open by processes that are gone, and what `startJobs` opened here for claims that
+   * are not in `claimed` any longer; returns the ids. Only the owner of the state directory may call it: a process of a
+   * different machine counts as gone, because it has lost ownership.
    */
-  async recover(): Promise<readonly string[]> {
+  async recover(claimed?: ReadonlySet<string>): Promise<readonly string[]> {
     const recovered: string[] = [];
+    for (const id of claimed === undefined ? [] : this.#claimed) {
+      if (claimed?.has(id) === true) continue;
+      const error = "Interrupted: its claim ended without a record.";
+      if (await this.finish(id, { status: "interrupted", error, duration_ms: null })) recovered.push(id);
+    }
     const { days } = await this.#directory.list();
     for (const day of days) {
       const closing = (await this.#archive.openJobs(day)).map(async ({ id, process }) => {

@@ -3,9 +3,11 @@
  * that lines of it were skipped. Writing is elsewhere.
  */
 import type { Logger } from "../../../logger.js";
+import { attempt, closeQuietly } from "../disk.js";
 import { type DayJob, type JobDay, readDay, recordOfJob } from "./job-day.js";
-import type { JobDirectory } from "./job-directory.js";
-import { dayOf, dayOfJob } from "../../job-log/job-id.js";
+import { type JobDirectory, linePieces } from "./job-directory.js";
+import { type LineGlance, scanLines } from "./job-line.js";
+import { dayOf, dayOfJob, numberOfJobId } from "../../job-log/job-id.js";
 import type { EndedJobRecord, JobRecord } from "../../job-log/job-log.js";
 import { isEnded } from "../../job-log/job-record.js";
 import { type DayTally, expiredDays, type RetentionLimits } from "../../job-log/job-retention.js";
@@ -50,10 +52,9 @@ export class JobArchive {
   }
 
   /** The jobs of a day that have not ended. */
-  async openJobs(day: string): Promise<readonly DayJob[]> {
+  async openJobs(day: string): Promise<readonly LineGlance[]> {
     if ((await this.#knownTally(day))?.open === 0) return [];
-    const { jobs } = await this.read(day);
-    return [...jobs.values()].filter(({ end }) => end === undefined);
+    return this.#count(day);
   }
 
   /** Removes the days that are past the limits, with their outputs, and answers them. */
@@ -80,7 +81,7 @@ export class JobArchive {
   async closedRecords(ids: readonly string[]): Promise<ReadonlyMap<string, EndedJobRecord>> {
     const closed = new Map<string, EndedJobRecord>();
     for (const [day, ofDay] of byDay(ids)) {
-      const { jobs } = await this.read(day);
+      const jobs = await this.#jobsOf(day, new Set(ofDay));
       for (const id of ofDay) {
         const job = jobs.get(id);
         const record = job?.end === undefined ? undefined : this.record(day, job);
@@ -98,7 +99,7 @@ export class JobArchive {
   ): Promise<ReadonlySet<string>> {
     const unrecorded = new Set<string>();
     for (const [day, ofDay] of byDay(ids)) {
-      const { jobs } = await this.read(day);
+      const jobs = await this.#jobsOf(day, new Set(ofDay));
       for (const id of ofDay) if (jobs.get(id)?.end === undefined) unrecorded.add(id);
     }
     const expired = await this.#expiredAmong(new Set(Array.from(unrecorded, dayOfJob)), now, limits);
@@ -122,8 +123,67 @@ export class JobArchive {
   async #tally(day: string): Promise<DayTally> {
     const known = await this.#knownTally(day);
     if (known !== undefined) return known;
-    await this.read(day);
+    await this.#count(day);
     return this.#tallies.get(day) ?? { day, jobs: 0, open: 0 };
+  }
+
+  /** Counts the jobs of a day, and returns the jobs that have not ended. Keeps a number of each job in memory, no line. */
+  async #count(day: string): Promise<readonly LineGlance[]> {
+    const started = new Set<number>();
+    const open = new Map<string, LineGlance>();
+    const size = await this.#scan(day, (glance) => {
+      const { id, startedAt } = glance;
+      if (startedAt === undefined) open.delete(id);
+      else if (!started.has(numberOfJob(id))) open.set(id, glance);
+      if (startedAt !== undefined) started.add(numberOfJob(id));
+    });
+    this.#tallies.set(day, { day, jobs: started.size, open: open.size, size });
+    return [...open.values()];
+  }
+
+  /** Those of the asked jobs that the day has. */
+  async #jobsOf(day: string, ids: ReadonlySet<string>): Promise<ReadonlyMap<string, DayJob>> {
+    const jobs = new Map<string, DayJob>();
+    await this.#scan(day, ({ id, startedAt, process }, line, lineNumber) => {
+      if (!ids.has(id)) return;
+      const job = jobs.get(id);
+      // A copy: the line is a part of a large piece.
+      if (startedAt !== undefined && job === undefined)
+        jobs.set(id, { id, startedAt, lineNumber, process, start: Buffer.from(line), end: undefined });
+      else if (startedAt === undefined && job !== undefined && job.end === undefined)
+        jobs.set(id, { ...job, end: Buffer.from(line) });
+    });
+    return jobs;
+  }
+
+  /** Visits the lines of a day piece by piece, and returns how many bytes there were. */
+  async #scan(
+    day: string,
+    visit: (glance: LineGlance, line: Buffer, lineNumber: number) => void,
+  ): Promise<number> {
+    const path = this.#directory.dayPath(day);
+    const handle = await this.#directory.open(path, "read");
+    if (handle === undefined) return 0;
+    let bytes = 0;
+    let lines = 0;
+    const damagedLines: number[] = [];
+    try {
+      const { size } = await attempt(path, "stat", handle.stat());
+      for await (const piece of linePieces(handle, path, 0, size)) {
+        const before = lines;
+        const damaged = (lineNumber: number): number => damagedLines.push(before + lineNumber);
+        lines += scanLines(
+          piece,
+          (glance, line, number) => visit(glance, line, before + number),
+          damaged,
+        ).lines;
+        bytes += piece.length;
+      }
+    } finally {
+      await closeQuietly(handle);
+    }
+    this.#report(day, damagedLines);
+    return bytes;
   }
 
   /** `undefined` for a day that was never counted, or has grown since. */
@@ -142,6 +202,13 @@ export class JobArchive {
       `Skipped line ${first}${more} of ${this.#directory.dayPath(day)}: expected the record of a job.`,
     );
   }
+}
+
+const SHORT_ID_LENGTH = "job-2026-11-15-k3x9qa".length;
+
+/** The number in a job's id; negative for the six characters of earlier versions. */
+function numberOfJob(id: string): number {
+  return id.length === SHORT_ID_LENGTH ? -numberOfJobId(id) : numberOfJobId(id);
 }
 
 function byDay(ids: readonly string[]): ReadonlyMap<string, readonly string[]> {

@@ -16,7 +16,8 @@ export interface LineGlance {
 }
 
 export function startLine(start: JobStart, process: string): string {
-  const { id, started_at, agent, schedule, trigger, slot, source, attempt, prompt, work_item } = start;
+  const { id, started_at, agent, schedule, trigger, slot, source, attempt, prompt, work_item, data, cause } =
+    start;
   return JSON.stringify({
     id,
     status: "running",
@@ -29,6 +30,8 @@ export function startLine(start: JobStart, process: string): string {
     attempt,
     prompt,
     work_item,
+    data,
+    cause,
     process,
   });
 }
@@ -58,7 +61,7 @@ const NEWLINE = 10;
 const HEAD_BYTES = 100;
 const FOOT_BYTES = 120;
 const HEAD =
-  /^\{"id":"(job-\d{4}-\d\d-\d\d-[0-9a-z]{6})","status":"(?:running","started_at":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"|(?:completed|failed|timeout|cancelled|interrupted)","finished_at":")/;
+  /^\{"id":"(job-\d{4}-\d\d-\d\d-[0-9a-z]{6}(?:[0-9a-z]{2})?)","status":"(?:running","started_at":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"|(?:completed|failed|timeout|cancelled|interrupted)","finished_at":")/;
 /** A line cut short does not end like this: inside a text the quotes would be escaped. */
 const FOOT = /,"process":"([0-9a-f-]+)"\}$/;
 
@@ -92,14 +95,14 @@ export function recordOf(start: Buffer, end: Buffer | undefined): JobRecord | un
 }
 
 /**
- * Visits each line with its number from 1, and returns how many bytes at the end have no newline yet: a crash cut
+ * Visits each line with its number from 1, and returns their number, and how many bytes at the end have no newline yet: a crash cut
  * them short, or a second process is writing them. Such a rest counts if it is whole.
  */
 export function scanLines(
   bytes: Buffer,
   visit: (glance: LineGlance, line: Buffer, lineNumber: number) => void,
   damaged: (lineNumber: number) => void = () => {},
-): number {
+): { readonly lines: number; readonly tornBytes: number } {
   let lineNumber = 0;
   let from = 0;
   while (from < bytes.length) {
@@ -109,10 +112,10 @@ export function scanLines(
     const glance = line.length === 0 ? undefined : glanceAt(line);
     if (glance !== undefined) visit(glance, line, lineNumber);
     else if (line.length > 0 && newline >= 0) damaged(lineNumber);
-    if (newline < 0) return line.length;
+    if (newline < 0) return { lines: lineNumber, tornBytes: line.length };
     from = newline + 1;
   }
-  return 0;
+  return { lines: lineNumber, tornBytes: 0 };
 }
 
 function parsed(line: Buffer): unknown {

@@ -22,13 +22,20 @@ export class OwnerLock {
   readonly #path: string;
   readonly #lock: HeldLock;
   readonly #alive: SignOfLife;
+  /** The owner that never gave the lock back: its process ended, or stood still for too long. */
+  readonly takenFrom: StateOwner | undefined;
   /** Why the lock is lost, once that is known. */
   #loss: StateLockedError | undefined;
 
-  private constructor(disk: Disk, path: string, lock: HeldLock, clock: Clock) {
+  private constructor(
+    { disk, path, clock }: { readonly disk: Disk; readonly path: string; readonly clock: Clock },
+    lock: HeldLock,
+    takenFrom: StateOwner | undefined,
+  ) {
     this.#disk = disk;
     this.#path = path;
     this.#lock = lock;
+    this.takenFrom = takenFrom;
     this.#alive = new SignOfLife(lock, { clock, disk }, () => void this.#noteLoss());
   }
 
@@ -38,13 +45,15 @@ export class OwnerLock {
    */
   static async take(disk: Disk, path: string, clock: Clock, leaseMs: number): Promise<OwnerLock> {
     await attempt(path, "list", sweepPrepared(disk, dirname(path), path));
+    const [left] = (await attempt(path, "list", unless(["ENOENT", "ENOTDIR"], disk.readdir(path)))) ?? [];
+    const before = left === undefined ? undefined : await readOwner(disk, `${path}/${left}`);
     const owner = { pid: process.pid, host: hostname(), since: clock.now() };
     const onHeld = async (file: string): Promise<void> => {
       throw lockedBy(path, await readOwner(disk, file), "is in use");
     };
     const content = `${JSON.stringify(owner)}\n`;
     const lock = await takeLock({ disk, clock, path, content, onHeld, leaseMs });
-    return new OwnerLock(disk, path, lock, clock);
+    return new OwnerLock({ disk, path, clock }, lock, before);
   }
 
   /** To be called while the process is awake, which saves a timer that shows that it lives. */

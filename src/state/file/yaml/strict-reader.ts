@@ -193,7 +193,11 @@ const COMMON_VALUES = new Map<string, string>([
   ["next_run_source", PLAN_SOURCES.join("|")],
   ["failure_count", COUNT],
   ["interrupted_count", COUNT],
+  ["abandoned_count", COUNT],
   ["missed_count", COUNT],
+  ["last_missed_at", CERTAIN_TIME],
+  ["accounted_until", CERTAIN_TIME],
+  ["no_work_count", COUNT],
   ["paused_until", CERTAIN_TIME],
 ]);
 const COMMON_KEYS = SCHEDULE_KEYS.filter((key) => COMMON_VALUES.has(key));

@@ -7,7 +7,7 @@ import { wholeState } from "../../validate-state.js";
 import { numbersIn } from "../rows/column-text.js";
 import { documentsOf } from "../rows/state-document.js";
 import type { DeferredSlots } from "./deferred-slots.js";
-import { msOf, type StateRow, storedClaim, withClaim } from "../rows/state-row.js";
+import { msOf, pastSlot, plannedSource, type StateRow, storedClaim, withClaim } from "../rows/state-row.js";
 
 export interface ClaimReply {
   /** The oldest slot first. */
@@ -76,7 +76,7 @@ function foundIn(reply: Fields, atMs: number, { node, schedules, deferred }: Rep
     if (slotMs !== slot.getTime()) slot = new Date(slotMs);
     const dueMs = dueOf(document, slotMs);
     const seenMs = seen?.get(id) ?? deferred?.seenMs(dueMs);
-    const stored = storedClaim(String(tokens[index]), slot, claimedAt, document.next_run_source);
+    const stored = storedClaim(String(tokens[index]), slot, claimedAt, plannedSource(document));
     const state = withClaim(document, stored);
     const { agent, schedule } = key;
     const row = { agent, schedule, id, version: versions[index] ?? 0, state, owner: node, seenMs };
@@ -110,7 +110,7 @@ function skippedIn(
     const slotMs = slots[index] ?? 0;
     // An earlier poll of this node left it, and reported it then if it had to.
     if (seen[index] !== atMs || deferred?.seenMs(dueOf(document, slotMs)) !== undefined) continue;
-    const source = document.next_run_source ?? undefined;
+    const source = plannedSource(document);
     skipped.push({ ...key, slot: new Date(slotMs), source, reason: "at_capacity" });
   }
   return skipped.toSorted((a, b) => a.slot.getTime() - b.slot.getTime());
@@ -140,6 +140,7 @@ function newClaim(
     jobId: job_id,
     slot,
     source: source ?? undefined,
+    attempt: source === "retry" ? (state.retry?.attempt ?? 1) : 1,
     seenAt,
     claimedAt,
     state: wholeState(state),
@@ -151,8 +152,10 @@ export function readRefusal(reply: unknown): ClaimRefusal | undefined {
   return reply === "disabled" || reply === "already_running" || reply === "at_capacity" ? reply : undefined;
 }
 
-function dueOf({ paused_until }: Pick<Partial<ScheduleState>, "paused_until">, slotMs: number): number {
-  return paused_until == null ? slotMs : Math.max(slotMs, isoTimeMs(paused_until) ?? 0);
+function dueOf(state: Partial<ScheduleState>, slotMs: number): number {
+  const { paused_until, next_run_at } = state;
+  const dueMs = pastSlot(state) === undefined ? slotMs : (isoTimeMs(next_run_at) ?? slotMs);
+  return paused_until == null ? dueMs : Math.max(dueMs, isoTimeMs(paused_until) ?? 0);
 }
 
 /** The oldest first; of equals the lowest id. Most replies are in that order already. */

@@ -6,11 +6,15 @@ import { messageOf } from "../../../errors.js";
 import type { Logger } from "../../../logger.js";
 import { AsyncLock } from "../../../async-lock.js";
 import { givenBack, interruption } from "../../claim-rules.js";
+import { type InterruptedJob, logInterrupted } from "../../interrupted-jobs.js";
+import { interruptedRecord } from "../../job-log/interrupted-record.js";
 import type { Claim, ClaimRefusal, ClaimToken, DueSlots, ScheduleKey } from "../../store.js";
 import { claimOf, readReply, readRefusal } from "./claim-reply.js";
+import type { ScheduleRequest } from "../../mailbox.js";
 import { columnText } from "../rows/column-text.js";
 import type { Statements } from "../connection/database.js";
 import type { DatabaseClock } from "../connection/database-clock.js";
+import type { LostJob } from "../jobs/job-rows.js";
 import type { PostgresJobLog } from "../jobs/postgres-job-log.js";
 import { DeferredSlots, NO_POLLS } from "./deferred-slots.js";
 import { readRow, ROW_COLUMNS, type StateRow } from "../rows/state-row.js";
@@ -20,7 +24,7 @@ export interface ClaimerOptions {
   readonly database: Statements;
   readonly writer: StateWriter;
   readonly time: DatabaseClock;
-  readonly jobs: Pick<PostgresJobLog, "presumeInterrupted">;
+  readonly jobs: Pick<PostgresJobLog, "presumeInterrupted" | "presumeLost">;
   readonly logger: Logger;
   readonly leaseMs: number;
   /** How long a claim may be held without a renewal, in milliseconds. */
@@ -81,18 +85,31 @@ export class Claimer {
     });
   }
 
-  claim(node: string, key: ScheduleKey): Promise<Claim | ClaimRefusal> {
+  async claim(node: string, key: ScheduleKey): Promise<Claim | ClaimRefusal> {
+    const claim = await this.#claimOne(node, key);
+    return claim === "answered" ? "already_running" : claim;
+  }
+
+  /** Claiming and answering the request are one transaction. */
+  claimFor(node: string, request: ScheduleRequest): Promise<Claim | ClaimRefusal | "answered"> {
+    return this.#claimOne(node, request, request.id);
+  }
+
+  #claimOne(node: string, key: ScheduleKey, request?: string): Promise<Claim | ClaimRefusal | "answered"> {
     const askedMs = this.#options.time.monotonic();
     return this.#inTurn(async () => {
       const { database, time, writer, leaseMs } = this.#options;
       const { now, leaseNow } = time.parameters;
       const sentMs = time.monotonic();
+      const called = request === undefined ? "claim_one" : "claim_request";
+      const values = [node, columnText(key.agent), columnText(key.schedule), now, leaseNow, this.#lease];
       const [reply] = await database.query({
-        name: `${database.schema}.claim_one`,
-        text: `select ${database.schema}.claim_one($1, $2, $3, $4, $5, $6) as refusal`,
-        values: [node, columnText(key.agent), columnText(key.schedule), now, leaseNow, this.#lease],
+        name: `${database.schema}.${called}`,
+        text: `select ${database.schema}.${called}($1, $2, $3, $4, $5, $6${request === undefined ? "" : ", $7"}) as refusal`,
+        values: request === undefined ? values : [...values, request],
         timeoutMs: leaseMs,
       });
+      if (reply?.["refusal"] === "answered") return "answered";
       const refusal = readRefusal(reply?.["refusal"]);
       if (refusal !== undefined) return refusal;
       const [row] = await writer.read([key]);
@@ -175,21 +192,38 @@ export class Claimer {
    */
   async #endLost(node: string | undefined, rows: readonly StateRow[], reason: string): Promise<void> {
     const { writer, time, jobs, logger } = this.#options;
+    const now = time.now();
+    const lost = rows.flatMap((row): LostJob[] => {
+      const { state, owner, id: stateId } = row;
+      const record = owner === node ? undefined : interruptedRecord(row, state, { now, error: reason });
+      return record === undefined ? [] : [{ record, owner, stateId, token: state.claim?.token ?? "" }];
+    });
+    try {
+      // Before the claims end: a node that dies in between leaves them to the next, and never a job without a record.
+      await jobs.presumeLost(lost);
+    } catch (cause) {
+      logger.error(`Could not record ${lost.length} jobs, ${reason}: ${messageOf(cause)}`);
+    }
     let ids: string[] = [];
+    let interrupted: InterruptedJob[] = [];
     const operation: Parameters<StateWriter["commit"]>[0]["operation"] = {
       apply(draft) {
         ids = [];
+        interrupted = [];
         for (const row of rows) {
           const state = draft.read(row);
           // The claim was renewed meanwhile, or has ended.
           if (state.claim == null || draft.versionOf(row) !== row.version) continue;
           ids.push(state.claim.job_id);
-          draft.patch(row, row.owner === node ? givenBack(state) : interruption(state, time.now()));
+          const isOwn = row.owner === node;
+          if (!isOwn) interrupted.push({ ...row, jobId: state.claim.job_id });
+          draft.patch(row, isOwn ? givenBack(state) : interruption(state, time.now()));
         }
       },
     };
     // The nodes that plan the schedule plan it anew where its slot is gone.
     await writer.commit({ keys: rows, operation, news: ["interrupted_count"] });
+    logInterrupted(logger, interrupted, reason);
     try {
       await jobs.presumeInterrupted(ids, reason);
     } catch (cause) {

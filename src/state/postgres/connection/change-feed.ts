@@ -17,7 +17,14 @@ export interface ChangeFeedOptions {
   readonly logger: Logger;
   /** Called with an empty list when a node has changed a state, because that node plans it itself. */
   readonly tell: (changes: readonly OutsideChange[]) => void;
+  /** Called when there are new requests. */
+  readonly tellRequests: () => void;
 }
+
+/** What a notification says that tells of an answer to a request: no node needs it. */
+export const ANSWERED = "answered";
+/** Stands among the keys of a change that is a new request. */
+export const REQUEST_KEY = "request";
 
 const SHORTEST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 1_000;
@@ -91,7 +98,7 @@ export class ChangeFeed {
   }
 
   #hear(payload: string): void {
-    if (this.#isStopped || payload === this.#node) return;
+    if (this.#isStopped || payload === this.#node || payload === ANSWERED) return;
     if (payload === "") this.look();
     else this.#options.tell([]);
   }
@@ -119,8 +126,14 @@ export class ChangeFeed {
     const latest = rows.at(-1);
     if (latest === undefined || this.#isStopped) return;
     this.reported = Number(latest["id"]);
-    tell(rows.map(changeIn));
+    if (rows.some(isRequest)) this.#options.tellRequests();
+    const changes = rows.map(changeIn).filter(({ keys }) => keys.length > 0);
+    if (changes.length > 0) tell(changes);
   }
+}
+
+function isRequest({ keys }: Fields): boolean {
+  return Array.isArray(keys) && keys.includes(REQUEST_KEY);
 }
 
 function changeIn({ agent, schedule, keys }: Fields): OutsideChange {

@@ -227,6 +227,12 @@ function isPool(value: unknown): boolean {
   return ["connect", "query", "on", "end"].every((name) => typeof value[name] === "function");
 }
 
+export const OWN_SESSION_ADVICE: string =
+  "A PostgresStore needs connections that keep their session: connect to the server directly, or to PgBouncer with " +
+  "pool_mode = session.";
+/** A named statement exists that this connection has not made, or does not exist though it has made it. */
+const FOREIGN_SESSION = new Set(["42P05", "26000"]);
+
 /** The database refused a statement or could not be reached. */
 export class DatabaseError extends StateError {
   /** The SQLSTATE code; `undefined` when the database could not be reached. */
@@ -235,7 +241,8 @@ export class DatabaseError extends StateError {
   constructor(cause: unknown) {
     const sqlState = sqlStateOf(cause);
     const what = sqlState === undefined ? "Could not reach the database" : "The database refused";
-    super(`${what}: ${reasonOf(cause)}`, { code: "STATE_DATABASE", cause });
+    const advice = FOREIGN_SESSION.has(sqlState ?? "") ? `. ${OWN_SESSION_ADVICE}` : "";
+    super(`${what}: ${reasonOf(cause)}${advice}`, { code: "STATE_DATABASE", cause });
     this.sqlState = sqlState;
   }
 }

@@ -3,6 +3,7 @@ import { type Fields, isFields } from "../../../fields.js";
 import { isoText, isoTimeMs } from "../../../iso-time.js";
 import {
   DEFAULT_LIST_LIMIT,
+  type EndedJobRecord,
   type JobEnd,
   type JobFilter,
   type JobRecord,
@@ -20,6 +21,7 @@ import {
 } from "../rows/column-text.js";
 import { ONE_PLAN } from "../schema/claim-functions.js";
 import type { Query } from "../connection/database.js";
+import type { TimeParameters } from "../connection/database-clock.js";
 import { msOf } from "../rows/state-row.js";
 
 /** A job's record to write: open while it has no `end`. */
@@ -188,21 +190,21 @@ function endJobs(
 }
 
 /** The fields of a record that have no column, as JSON; `null` when all are empty, as for most jobs. */
-function startText({ prompt, work_item }: JobStart, end: JobEnd | undefined): string | null {
+function startText({ prompt, work_item, data, cause }: JobStart, end: JobEnd | undefined): string | null {
   // A fast path, because thousands of jobs may end together.
   const rest = end && (end.error ?? end.summary ?? end.exit_code ?? end.response_body ?? end.work_item);
-  if ((prompt ?? work_item ?? rest ?? null) === null) return null;
-  return end === undefined ? detailsText({ prompt, work_item }) : endText(end, prompt, work_item);
+  if ((prompt ?? work_item ?? data ?? cause ?? rest ?? null) === null) return null;
+  const start = { prompt, work_item, data: data ?? null, cause: cause ?? null };
+  return end === undefined ? detailsText(start) : endText(end, start);
 }
 
 function endText(
   { error, summary, exit_code, response_body, work_item }: JobEnd,
-  prompt: string | null = null,
-  itemAtStart: unknown = null,
+  start: Fields = {},
 ): string | null {
   return detailsText({
-    prompt,
-    work_item: work_item ?? itemAtStart,
+    ...start,
+    work_item: work_item ?? start["work_item"] ?? null,
     error,
     summary,
     exit_code,
@@ -215,14 +217,63 @@ function detailsText(details: Fields): string | null {
   return said.length === 0 ? null : JSON.stringify(Object.fromEntries(said));
 }
 
-/** The open records of nodes that have shown no sign of life for a whole lease. */
-export function selectOrphans(schema: string, leaseNow: string | null): Query {
+/** A job whose claim is about to be ended because its node seems to be gone. */
+export interface LostJob {
+  readonly record: EndedJobRecord;
+  /** The node that held the claim, and the claim's token in the row of the schedule's state. */
+  readonly owner: string | undefined;
+  readonly token: string;
+  readonly stateId: number | undefined;
+}
+
+/** Closes the open records of lost jobs, and makes the records that were never opened. A final record stays. */
+export function presumeLost(schema: string, jobs: readonly LostJob[]): Query {
+  const column = (valueOf: (job: LostJob) => unknown): unknown[] => jobs.map(valueOf);
+  return {
+    name: `${schema}.presume_lost`,
+    text: `insert into ${schema}.jobs as j (id, agent, schedule, status, is_presumed, node, trigger, slot, source, attempt,
+        started_at, finished_at, start)
+      select g.id, g.agent, g.schedule, 'interrupted', true, g.node, g.trigger, to_timestamp(g.slot / 1000), g.source,
+        g.attempt, to_timestamp(g.started / 1000), to_timestamp(g.finished / 1000), g.details
+      from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::double precision[], $7::text[],
+          $8::bigint[], $9::double precision[], $10::double precision[], $11::text[], $12::bigint[], $13::bigint[])
+        as g(id, agent, schedule, node, trigger, slot, source, attempt, started, finished, details, token, state_id)
+      join ${schema}.states s on s.id = g.state_id and s.token = g.token
+      order by g.id
+      on conflict (id) do update set status = excluded.status, finished_at = excluded.finished_at, duration_ms = null,
+        "end" = excluded.start, is_presumed = true
+      where j.status = 'running' and j.agent = excluded.agent and j.schedule is not distinct from excluded.schedule`,
+    values: [
+      column(({ record }) => record.id),
+      column(({ record }) => columnText(record.agent)),
+      column(({ record }) => (record.schedule === null ? null : columnText(record.schedule))),
+      column(({ owner }) => owner ?? null),
+      column(({ record }) => record.trigger),
+      column(({ record }) => isoTimeMs(record.slot) ?? null),
+      column(({ record }) => record.source),
+      column(({ record }) => record.attempt),
+      column(({ record }) => isoTimeMs(record.started_at) ?? null),
+      column(({ record }) => isoTimeMs(record.finished_at) ?? null),
+      column(({ record }) => endText(record)),
+      column(({ token }) => token),
+      column(({ stateId }) => stateId ?? null),
+    ],
+  };
+}
+
+/**
+ * The open records that no node will close: their nodes have shown no sign of life for a whole lease, or they were opened a
+ * day ago by a store that was not open as a node.
+ */
+export function selectOrphans(schema: string, { now, leaseNow }: TimeParameters): Query {
   return {
     name: `${schema}.orphans`,
-    text: `select j.id from ${schema}.jobs j where j.status = 'running' and j.node is not null
-      and not exists (select from ${schema}.nodes n where n.id = j.node and n.seen_at > coalesce($1, clock_timestamp()) - n.lease)
+    text: `select j.id from ${schema}.jobs j where j.status = 'running' and case when j.node is null
+        then j.started_at < coalesce($2, clock_timestamp()) - interval '1 day'
+        else not exists (select from ${schema}.nodes n
+          where n.id = j.node and n.seen_at > coalesce($1, clock_timestamp()) - n.lease) end
       limit 1000`,
-    values: [leaseNow],
+    values: [leaseNow, now],
   };
 }
 
@@ -293,15 +344,21 @@ function fieldsOf(document: unknown): Fields {
 }
 
 /**
- * Removes a batch of ended jobs that started before a time or exceed `maxJobs`, with their outputs; returns how many. A
+ * Removes a batch of ended jobs that started before a time or exceed `maxJobs` or the `keep` of their schedule, with their outputs; returns how many. A
  * number beyond the safe integers is no limit.
  */
-export function removeOld(schema: string, beforeMs: number, maxJobs: number, batch: number): Query {
+export function removeOld(
+  schema: string,
+  { beforeMs, maxJobs, keep }: { readonly beforeMs: number; readonly maxJobs: number; readonly keep: number },
+  batch: number,
+): Query {
   const most = Math.floor(maxJobs);
   return {
     text: `with old as (
         select id from ${schema}.jobs where status <> 'running' and (started_at < $1 or $2::bigint is not null and (started_at, number) <= (
-          select started_at, number from ${schema}.jobs order by started_at desc, number desc offset $2 limit 1))
+          select started_at, number from ${schema}.jobs order by started_at desc, number desc offset $2 limit 1)
+          or $4::bigint is not null and id in (select id from (select id, row_number() over (
+            partition by agent, schedule order by started_at desc, number desc) as place from ${schema}.jobs) placed where place > $4))
         order by started_at, number limit $3
       ), outputs as (delete from ${schema}.job_outputs o using old where o.job_id = old.id
       ), orphans as (delete from ${schema}.job_outputs o where o.job_id in (
@@ -314,6 +371,7 @@ export function removeOld(schema: string, beforeMs: number, maxJobs: number, bat
       beforeMs > 0 ? new Date(beforeMs).toISOString() : "-infinity",
       Number.isSafeInteger(most) ? most : null,
       batch,
+      Number.isSafeInteger(keep) ? keep : null,
     ],
   };
 }

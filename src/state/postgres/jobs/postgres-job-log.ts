@@ -29,13 +29,16 @@ import {
   newEnd,
   newStart,
 } from "../../job-log/job-record.js";
-import { retentionLimits, type RetentionLimits } from "../../job-log/job-retention.js";
+import { keepLimit, retentionLimits, type RetentionLimits } from "../../job-log/job-retention.js";
+import type { TimeParameters } from "../connection/database-clock.js";
 import { isLostReply, type Statements } from "../connection/database.js";
 import {
   closeJobs,
   type EndOfJob,
   type JobRow,
+  type LostJob,
   presumeEnds,
+  presumeLost,
   readJob,
   recordJobs,
   refusedIds,
@@ -57,6 +60,8 @@ export interface PostgresJobLogOptions {
   readonly random?: Random | undefined;
   /** How long the record of an ended job is kept. @default 30 */
   readonly maxAgeDays?: number | undefined;
+  /** Beyond this many records of one schedule, its oldest records of ended jobs are removed. @default no limit */
+  readonly keep?: number | undefined;
   /** Beyond this many records, the oldest records of ended jobs are removed. @default 10_000 */
   readonly maxJobs?: number | undefined;
   /** How much is kept of one job's output. @default 1_000_000 */
@@ -83,6 +88,7 @@ const REMOVED_AT_ONCE = 1_000;
 export class PostgresJobLog implements JobLog {
   readonly #options: PostgresJobLogOptions;
   readonly #limits: RetentionLimits;
+  readonly #keep: number;
   readonly #openings: GroupCommit<Opening>;
   readonly #closings: GroupCommit<Closing>;
   /** When `start` opened a record, on the monotonic clock, for its duration. */
@@ -100,6 +106,7 @@ export class PostgresJobLog implements JobLog {
   constructor(options: PostgresJobLogOptions) {
     this.#options = options;
     this.#limits = retentionLimits(options);
+    this.#keep = keepLimit(options.keep);
     this.#openings = new GroupCommit((batch) => this.#openAll(batch));
     this.#closings = new GroupCommit((batch) => this.#closeAll(batch));
   }
@@ -239,22 +246,29 @@ export class PostgresJobLog implements JobLog {
     await database.query(presumeEnds(database.schema, ends));
   }
 
-  /** Closes the records of jobs whose nodes have not been seen for a whole lease. */
-  async closeOrphans(leaseNow: string | null): Promise<void> {
+  /** The same for jobs whose claims are about to be ended, also where their records were never opened. */
+  async presumeLost(jobs: readonly LostJob[]): Promise<void> {
     const { database } = this.#options;
-    const orphans = await database.query(selectOrphans(database.schema, leaseNow));
+    if (jobs.length > 0) await database.query(presumeLost(database.schema, jobs));
+  }
+
+  /** Closes the records of jobs whose nodes have not been seen for a whole lease. */
+  async closeOrphans(time: TimeParameters): Promise<void> {
+    const { database } = this.#options;
+    const orphans = await database.query(selectOrphans(database.schema, time));
     const ids = orphans.map(({ id }) => String(id));
     await this.presumeInterrupted(ids, "the process that ran the job ended");
   }
 
-  /** Removes the records beyond `maxAgeDays` and `maxJobs`, in small batches so that no other statement waits long. */
+  /** Removes the records beyond `maxAgeDays`, `keep` and `maxJobs`, in small batches so that no other statement waits long. */
   async removeOld(): Promise<void> {
     await this.#options.whenTimeKnown?.();
     const { database, clock } = this.#options;
     const { maxAgeDays, maxJobs } = this.#limits;
     const beforeMs = clock.now().getTime() - maxAgeDays * DAY_MS;
     for (let removed = REMOVED_AT_ONCE; removed >= REMOVED_AT_ONCE;) {
-      const [row] = await database.query(removeOld(database.schema, beforeMs, maxJobs, REMOVED_AT_ONCE));
+      const limits = { beforeMs, maxJobs, keep: this.#keep };
+      const [row] = await database.query(removeOld(database.schema, limits, REMOVED_AT_ONCE));
       removed = Number(row?.["count"]);
     }
   }
@@ -313,7 +327,8 @@ export class PostgresJobLog implements JobLog {
     // Where few jobs start, records reach their age long before they reach their number.
     if (this.#recordsUntilRemoval > 0 && nowMs < this.#removedMs + DAY_MS) return;
     this.#removedMs = nowMs;
-    this.#recordsUntilRemoval = Math.max(FEWEST_BETWEEN_REMOVALS, this.#limits.maxJobs / REMOVALS_AMONG_JOBS);
+    const among = this.#keep < Infinity ? 0 : this.#limits.maxJobs / REMOVALS_AMONG_JOBS;
+    this.#recordsUntilRemoval = Math.max(FEWEST_BETWEEN_REMOVALS, among);
     this.#removing = this.removeOld().catch((error: unknown) => {
       this.#options.logger.warn(`Could not remove old jobs: ${messageOf(error)}`);
     });

@@ -79,3 +79,18 @@ export async function listNodes(
     claimCount: Number(row["claims"]),
   }));
 }
+
+/** The names of the nodes that ran these jobs, by job id. A node that is gone for long has no name any more, only its number. */
+export async function listNodesOfJobs(
+  { schema, query }: Statements,
+  jobIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await query({
+    text: `select j.id, j.node, n.name from ${schema}.jobs j left join ${schema}.nodes n on n.id = j.node
+      where j.id = any($1) and j.node is not null`,
+    values: [jobIds],
+  });
+  return new Map(
+    rows.map(({ id, node, name }) => [String(id), typeof name === "string" ? name : `node ${String(node)}`]),
+  );
+}

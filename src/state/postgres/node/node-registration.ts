@@ -19,8 +19,7 @@ export interface NodeRegistrationOptions {
   readonly time: DatabaseClock;
   readonly jobs: Pick<PostgresJobLog, "closeOrphans">;
   readonly logger: Logger;
-  /** @default the host's name and the process id */
-  readonly name: string | undefined;
+  readonly name: string;
   readonly leaseMs: number;
   readonly read: (keys: readonly ScheduleKey[]) => Promise<readonly StateRow[]>;
 }
@@ -140,7 +139,7 @@ export class NodeRegistration {
 
   /** Shows that the node is alive, removes nodes that are not, and closes the records of their jobs. */
   async showLife(id: string): Promise<void> {
-    const { database, time, jobs, logger } = this.#options;
+    const { database, time } = this.#options;
     const { schema, query } = database;
     const { leaseNow } = time.parameters;
     const shown = await query({
@@ -158,8 +157,14 @@ export class NodeRegistration {
       values: [id, leaseNow],
     });
     if (shown.length === 0) await this.#registerAgain(id);
+    await this.closeOrphans();
+  }
+
+  /** Closes the records of jobs whose nodes are gone. Never rejects. */
+  async closeOrphans(): Promise<void> {
+    const { jobs, time, logger } = this.#options;
     try {
-      await jobs.closeOrphans(leaseNow);
+      await jobs.closeOrphans(time.parameters);
     } catch (error) {
       logger.warn(`Could not close the jobs of nodes that are gone: ${messageOf(error)}`);
     }
@@ -187,7 +192,7 @@ export class NodeRegistration {
     const { name, leaseMs, time } = this.#options;
     const host = hostname();
     const lease = `${leaseMs} milliseconds`;
-    return [name ?? `${host}:${process.pid}`, host, process.pid, lease, time.parameters.leaseNow];
+    return [name, host, process.pid, lease, time.parameters.leaseNow];
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Fields } from "../../../fields.js";
 import { isoText, isoTimeMs } from "../../../iso-time.js";
 import { NO_FIELDS, type ScheduleFields } from "../../validate-state.js";
-import { claimableMs } from "../../claim-rules.js";
+import { backfillSlot, claimableMs } from "../../claim-rules.js";
 import { numberedJobId } from "../../job-log/job-id.js";
 import { PLAN_SOURCES, type PlanSource, type ScheduleState, type StoredClaim } from "../../schedule-state.js";
 import type { ScheduleKey } from "../../store.js";
@@ -49,7 +49,7 @@ export function readRow(row: Fields): StateRow {
     version: Number(version),
     state:
       typeof token === "string"
-        ? withClaim(state, storedClaim(token, slot, claimedAt, source ?? state.next_run_source))
+        ? withClaim(state, storedClaim(token, slot, claimedAt, source ?? plannedSource(state)))
         : state,
     owner: typeof owner === "string" ? owner : undefined,
     seenMs: msOf(row["seen"]),
@@ -84,13 +84,25 @@ export function dueColumn(state: Partial<ScheduleState>): number | null {
   return claimableMs(state) ?? null;
 }
 
-export function slotColumn(state: Partial<ScheduleState>): number | null {
-  return isoTimeMs(state.next_run_at) ?? null;
+/** The slot that runs next, where that is not when it runs: it is tried again, or one of a backfill. */
+export function pastSlot(state: Partial<ScheduleState>): string | undefined {
+  return state.retry?.slot ?? (state.backfill == null ? undefined : backfillSlot(state));
 }
 
-/** Why an unclaimed schedule is due, for a request or a job that was interrupted; `undefined` for its own times. */
-export function sourceColumn({ next_run_source: source }: Partial<ScheduleState>): PlanSource | undefined {
-  return source === "manual" || source === "catch-up" ? source : undefined;
+/** The slot that runs next. */
+export function slotColumn(state: Partial<ScheduleState>): number | null {
+  return isoTimeMs(pastSlot(state) ?? state.next_run_at) ?? null;
+}
+
+/** Why the slot that runs next is run. */
+export function plannedSource({ retry, next_run_source }: Partial<ScheduleState>): PlanSource | undefined {
+  return retry == null ? (next_run_source ?? undefined) : "retry";
+}
+
+/** Why an unclaimed schedule is due, for a request or a slot that is tried again; `undefined` for its own times. */
+export function sourceColumn(state: Partial<ScheduleState>): PlanSource | undefined {
+  const source = plannedSource(state);
+  return source === "manual" || source === "catch-up" || source === "retry" ? source : undefined;
 }
 
 /** The agents and the names of schedules, as two arrays. */

@@ -11,6 +11,7 @@ import { processLogger } from "../../../logger.js";
 import { createJobFunctions } from "../jobs/job-rows.js";
 import { MIGRATIONS, RETIRED_FUNCTIONS } from "./migrations.js";
 import { createNodeFunctions } from "./node-functions.js";
+import { createRequestFunctions } from "./request-functions.js";
 import { createWriteFunctions } from "./write-functions.js";
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
@@ -19,7 +20,8 @@ const createFunctions = (schema: string): string =>
   createClaimFunctions(schema) +
   createNodeFunctions(schema) +
   createWriteFunctions(schema) +
-  createJobFunctions(schema);
+  createJobFunctions(schema) +
+  createRequestFunctions(schema);
 
 /**
  * Drops the functions of every earlier version, whatever their parameters. By name: the schema may hold functions of the

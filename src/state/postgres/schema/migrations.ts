@@ -3,6 +3,7 @@
  * A state is a document with columns beside it for what is searched. Documents are texts and checked when they are read:
  * jsonb cannot hold every text, such as an error with a zero byte, and json would parse what was written here just now.
  */
+import { FIRST_LONG_NUMBER } from "../../job-log/job-id.js";
 import { DOCUMENT_END } from "../rows/column-text.js";
 
 /** Version 1. */
@@ -177,8 +178,48 @@ alter table ${schema}.looks rename to polls;
 alter index ${schema}.looks_pkey rename to polls_pkey;
 `;
 
+/** Version 3: ids with eight characters. A job that runs now keeps its number, and with it the id in its record. */
+const lengthenIds = (schema: string): string => `
+select setval('${schema}.job_number', greatest(last_value, ${FIRST_LONG_NUMBER})) from ${schema}.job_number;
+`;
+
+/** Version 4: requests to the nodes, one row each. */
+const addRequests = (schema: string): string => `
+create table ${schema}.requests (
+  id text collate "C" primary key,
+  agent text collate "C" not null,
+  schedule text collate "C" not null,
+  action text not null,
+  -- The job to cancel.
+  job_id text collate "C",
+  -- Names an order: the same key returns the same job.
+  key text collate "C",
+  -- The rest of the request as JSON.
+  content text not null,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  -- Whether the node that made it carries it out itself.
+  is_taken boolean not null default false,
+  -- Why nothing was done; before the answer: why a node left the request to its peers.
+  refusal text,
+  answered_at timestamptz,
+  -- The job that was started: the token of its claim, and when it was claimed.
+  token bigint,
+  claimed_at timestamptz
+);
+create index requests_open on ${schema}.requests (created_at) where answered_at is null;
+create index requests_oldest on ${schema}.requests (created_at);
+create index requests_jobs on ${schema}.requests (token) where token is not null;
+create index requests_keys on ${schema}.requests (agent, schedule, key, created_at) where key is not null and token is not null;
+`;
+
 /** In order, from version 1. A published migration never changes. */
-export const MIGRATIONS: readonly ((schema: string) => string)[] = [createTables, countAgents];
+export const MIGRATIONS: readonly ((schema: string) => string)[] = [
+  createTables,
+  countAgents,
+  lengthenIds,
+  addRequests,
+];
 
 /** Functions of earlier versions that no longer exist. */
 export const RETIRED_FUNCTIONS: readonly string[] = [

@@ -14,7 +14,15 @@ import type { Database, Query } from "../connection/database.js";
 import { type JobRow, recordParameters } from "../jobs/job-rows.js";
 import { type Plain, plainArray, SharedColumn } from "../rows/column-text.js";
 import { SharedDocuments } from "../rows/state-document.js";
-import { dueColumn, keyColumns, noRow, slotColumn, sourceColumn, type StateRow } from "../rows/state-row.js";
+import {
+  dueColumn,
+  keyColumns,
+  noRow,
+  pastSlot,
+  slotColumn,
+  sourceColumn,
+  type StateRow,
+} from "../rows/state-row.js";
 
 /**
  * How the other nodes learn of a change: not at all, by a notification after which they claim, or by a list of changed keys by
@@ -232,7 +240,7 @@ function writeParameters(changed: readonly DraftedRow[]): string[] {
     sources.add((isKept ? state.claim?.source : sourceColumn(state)) ?? null);
     disabled.add(state.status === "disabled");
     keptClaims.add(isKept);
-    keptSlots.add(slotColumn(row.state) === slot);
+    keptSlots.add(slotColumn(row.state) === slot && isSeen(row.state, state));
     documents.add(state);
     if (row.state.claim == null) unclaimed.push(row.id);
   }
@@ -248,6 +256,11 @@ function writeParameters(changed: readonly DraftedRow[]): string[] {
     documents.lines,
     plainArray(unclaimed),
   ];
+}
+
+/** Whether a slot that was seen due before a change is due at the same time after it: a further attempt is not. */
+function isSeen(before: ScheduleFields, after: ScheduleFields): boolean {
+  return pastSlot(after) === undefined || before.next_run_at === after.next_run_at;
 }
 
 function listParameters(changes: readonly OutsideChange[]): unknown[] {

@@ -1,0 +1,73 @@
+/** `rota trigger` with a prompt, data and a key. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, expect, it, vi } from "vitest";
+import { startScheduler } from "../running-scheduler.js";
+import { Scene } from "../scene.js";
+import { MAIN } from "../terminal.js";
+
+const ECHO = `
+version: 1
+agents:
+  - name: a
+    runtime: command
+    command: [node, -e, "process.stdin.on('data', (prompt) => console.log(String(prompt), process.env.ROTA_DATA))"]
+    schedules: { x: { type: webhook, prompt: "Answer {{from}}." } }
+`;
+
+describe("rota trigger with an order", () => {
+  it("passes prompt, data and key to the running scheduler, with its cause", async () => {
+    const scene = new Scene({ env: { USER: "ada" } });
+    const { call, started } = await startScheduler(scene, () => "done");
+    scene.write(`{"n":[1,2]}`, "data.json");
+    const args = ["trigger", "inbox/hook", "--prompt", "Read {{n.1}}.", "--data", "data.json", "--key", "k"];
+    expect(await call(...args)).toBe(0);
+    await vi.waitFor(() =>
+      expect(started).toMatchObject([
+        { prompt: "Read 2.", data: { n: [1, 2] }, trigger: "manual", cause: "ada: rota trigger" },
+      ]),
+    );
+    expect(await call(...args)).toBe(0);
+    expect(scene.lines).toEqual([started[0]?.id]);
+    expect(started).toHaveLength(1);
+    expect(await call(...args.slice(0, 2), "--prompt", "Other.", "--key", "k")).toBe(1);
+    expect(scene.err).toContain("its key was used within 24 hours with a different prompt or different data");
+  });
+
+  it("prints the output of the job while it waits", async () => {
+    const scene = new Scene();
+    const { call } = await startScheduler(scene, async (job) => {
+      job.log("step one");
+      await scene.clock.sleep("2s");
+      job.log("step two");
+    });
+    expect(await call("trigger", "inbox", "--wait")).toBe(0);
+    expect(scene.out).toMatch(/^job-\S+\nstep one\nstep two\n$/);
+  });
+
+  it.each([
+    ["a file that does not exist", ["--data", "none.json"], /Could not read --data none\.json/],
+    ["a file that is not JSON", ["--data", "rota.yaml"], /rota\.yaml is not JSON/],
+    ["two options that read stdin", ["--prompt", "-", "--data", "-"], /cannot both read stdin/],
+    ["a key that is too long", ["--key", "x".repeat(300)], /256 characters/],
+  ])("exits with 2 for %s", async (_, args, message) => {
+    const scene = new Scene();
+    expect(await scene.run("trigger", "inbox/hook", ...args)).toBe(2);
+    expect(scene.err).toMatch(message);
+  });
+
+  it("reads the prompt from stdin, and prints the output of a job in its own process", async () => {
+    const scene = new Scene();
+    scene.write(ECHO);
+    scene.write(`{"from":"Ada"}`, "mail.json");
+    const args = [MAIN, "trigger", "a/x", "--prompt", "-", "--data", "mail.json", "--wait"];
+    const child = spawn(process.execPath, args, { cwd: scene.cwd });
+    let out = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      out += String(chunk);
+    });
+    child.stdin.end("Write to {{from}}.");
+    expect(await once(child, "close")).toEqual([0, null]);
+    expect(out).toBe(`Write to Ada. {"from":"Ada"}\n`);
+  });
+});

@@ -1,0 +1,62 @@
+/** What holds for a schedule now, and why: its status, its next run with the rules that led to it, and its last job. Pure. */
+import { isoTimeMs } from "../../iso-time.js";
+import { explainNextRun, type PlanRule } from "../../scheduler/planning/explain.js";
+import { isAutomatic } from "../../scheduler/timing/schedule.js";
+import { displayStatus, nextRunOf, whyOf } from "../format/plan.js";
+import { relativeTime } from "../format/when.js";
+import {
+  ended,
+  ownJobs,
+  spoken,
+  type WhyAnswer,
+  type WhyQuestion,
+  type WhyVerdict,
+  zoneOf,
+} from "./why-then.js";
+
+export function whyNow(question: WhyQuestion): WhyAnswer {
+  const { schedule, now } = question;
+  const { definition, state } = schedule;
+  const own = ownJobs(question);
+  const status = displayStatus(schedule, now);
+  const nextRunAt = nextRunOf(schedule, now);
+  const why = whyOf(schedule, question);
+  const sentences = [why.startsWith(status) ? capital(why) : `${capital(status)}: ${why}`];
+  if (nextRunAt !== undefined)
+    sentences.push(`Next run: ${spoken(nextRunAt, zoneOf(schedule))} (${relativeTime(nextRunAt, now)})`);
+  const explained =
+    definition === undefined || nextRunAt === undefined
+      ? undefined
+      : explainNextRun({ now, schedule: definition, state });
+  if (explained !== undefined && explained.trail.length > 1)
+    for (const { rule, nextRunAt: at } of explained.trail)
+      sentences.push(`${capital(RULES[rule])}: ${spoken(at, zoneOf(schedule))}`);
+  const [last] = own;
+  if (last !== undefined) sentences.push(`Last job: ${ended(last, now)}`);
+  return { verdict: presentVerdict(question, status), sentences, jobs: own.slice(0, 1) };
+}
+
+const RULES: Readonly<Record<PlanRule, string>> = {
+  baseline: "its own rule says",
+  failures: "slower after failures",
+  hint: "with the hint",
+  limits: "within min_interval and max_interval",
+  pause: "after the pause",
+  state: "as it was planned",
+};
+
+function presentVerdict(
+  { schedule, now }: WhyQuestion,
+  status: ReturnType<typeof displayStatus>,
+): WhyVerdict {
+  if (status === "running" || status === "disabled" || status === "paused") return status;
+  const { definition, state } = schedule;
+  if (definition !== undefined && !isAutomatic(definition)) return "on_request";
+  const nextMs = isoTimeMs(state.next_run_at);
+  if (nextMs === undefined) return "not_due";
+  return nextMs <= now.getTime() ? "waiting" : "planned";
+}
+
+function capital(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}
