@@ -20,7 +20,6 @@ export {
   validateSchedule,
 } from "./scheduler/timing/schedule.js";
 export type { SchedulerEvents } from "./scheduler/events.js";
-export type { Backfill, BackfillOptions, BackfillProgress } from "./scheduler/control/backfill.js";
 export type { HintOptions } from "./scheduler/control/state-changes.js";
 export type { ScheduleStatus } from "./scheduler/control/schedule-status.js";
 export type { TriggerInfo } from "./scheduler/jobs/job.js";
@@ -45,6 +44,7 @@ export type {
   ConfigProblemCode,
 } from "./scheduler/definition/errors.js";
 export type { AgentInstances, AgentScheduleInfo } from "./scheduler/agent.js";
+export type { Backfill, BackfillOptions, BackfillProgress } from "./scheduler/control/backfill.js";
 export type { ChatSchedule, RecurringSchedule, WebhookSchedule } from "./scheduler/timing/schedule.js";
 export type { SchedulerEvent, SchedulerListener } from "./scheduler/events.js";
 export type { SchedulerJobs, SchedulerStatus, SchedulerTriggerCallback } from "./scheduler/options.js";
