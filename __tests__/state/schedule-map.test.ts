@@ -50,4 +50,16 @@ describe("a schedule map", () => {
     }
     expect(map.countOf("a")).toBe(0);
   });
+
+  it("takes a schedule again that it forgot before the rest of its agent", () => {
+    const map = new ScheduleMap<string>();
+    for (const schedule of ["first", "second"]) map.set({ agent: "a", schedule }, schedule);
+    map.delete({ agent: "a", schedule: "first" });
+    map.set({ agent: "a", schedule: "first" }, "again");
+    map.set({ agent: "a", schedule: "second" }, "new");
+    expect([...map.values()].toSorted()).toEqual(["again", "new"]);
+    expect(map.countOf("a")).toBe(2);
+    for (const schedule of ["first", "second"]) map.delete({ agent: "a", schedule });
+    expect([map.countOf("a"), ...map.values()]).toEqual([0]);
+  });
 });

@@ -2,8 +2,9 @@
 import type { ScheduleKey } from "./store.js";
 
 interface AgentValues<Value> {
-  schedule: string;
-  value: Value;
+  /** The schedule of `value`; `undefined` when that was deleted before `others`. */
+  schedule: string | undefined;
+  value: Value | undefined;
   /** Made for the second schedule. */
   others: Map<string, Value> | undefined;
 }
@@ -29,26 +30,20 @@ export class ScheduleMap<Value> {
   delete({ agent, schedule }: ScheduleKey): void {
     const values = this.#agents.get(agent);
     if (values === undefined) return;
-    const { others } = values;
-    if (values.schedule !== schedule) others?.delete(schedule);
-    else if (others === undefined || others.size === 0) this.#agents.delete(agent);
-    else {
-      for (const [other, value] of others) {
-        others.delete(other);
-        Object.assign(values, { schedule: other, value });
-        return;
-      }
-    }
+    if (values.schedule === schedule) values.schedule = values.value = undefined;
+    else values.others?.delete(schedule);
+    if (values.schedule === undefined && (values.others?.size ?? 0) === 0) this.#agents.delete(agent);
   }
 
   countOf(agent: string): number {
     const values = this.#agents.get(agent);
-    return values === undefined ? 0 : 1 + (values.others?.size ?? 0);
+    if (values === undefined) return 0;
+    return (values.schedule === undefined ? 0 : 1) + (values.others?.size ?? 0);
   }
 
   *values(): Iterable<Value> {
     for (const { value, others } of this.#agents.values()) {
-      yield value;
+      if (value !== undefined) yield value;
       if (others !== undefined) yield* others.values();
     }
   }
