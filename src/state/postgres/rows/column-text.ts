@@ -5,6 +5,7 @@
  */
 
 const ESCAPED = /[\\\0\n]/g;
+const NEEDS_ESCAPES = /[\\\0\n]/;
 const ESCAPE = /\\([\\0n])/g;
 const ESCAPES: Readonly<Record<string, string>> = { "\\": "\\\\", "\0": "\\0", "\n": "\\n" };
 const CHARACTERS: Readonly<Record<string, string>> = { "\\": "\\", "0": "\0", n: "\n" };
@@ -12,7 +13,10 @@ const CHARACTERS: Readonly<Record<string, string>> = { "\\": "\\", "0": "\0", n:
 const NULL = "\\";
 
 export function columnText(text: string): string {
-  return text.replaceAll(ESCAPED, (character) => ESCAPES[character] ?? character);
+  // Called twice for each record: hardly any name needs escapes.
+  return NEEDS_ESCAPES.test(text)
+    ? text.replaceAll(ESCAPED, (character) => ESCAPES[character] ?? character)
+    : text;
 }
 
 export function textOfColumn(column: string): string {
