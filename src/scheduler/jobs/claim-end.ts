@@ -68,7 +68,9 @@ export class SlotJobEnd implements ClaimEnd {
     // A `next_run_at` that was edited is an order, though it ran before the order was planned.
     const isOrder = claim.source === "manual" && state.claim?.source !== "manual";
     const known = isOrder ? { ...state, next_run_source: claim.source } : state;
-    const conclusion = stateAfterJob(this.#planner.input(claim, known), this.#ending);
+    const { record: result, finishedAt, isNoWork } = this.#ending;
+    const run = { result, startedAt: this.holder.startedAt, finishedAt };
+    const conclusion = stateAfterJob(this.#planner.input(claim, known), run);
     const { patch, plan, problem } = conclusion;
     let { unrun } = conclusion;
     const { log, events } = this.#context;
@@ -79,8 +81,8 @@ export class SlotJobEnd implements ClaimEnd {
     const isTold = isNews || log.debug !== undefined || events.isHeard("schedule:planned");
     this.#told = isTold ? { plan, problem, unrun } : undefined;
     this.#wasPaused = state.next_run_source === "paused";
-    if (!this.#ending.isNoWork || state.claim?.token !== claim.token) return patch;
-    const last_no_work_at = isoText(this.#ending.finishedAt);
+    if (!isNoWork || state.claim?.token !== claim.token) return patch;
+    const last_no_work_at = isoText(finishedAt);
     return { ...patch, no_work_count: (state.no_work_count ?? 0) + 1, last_no_work_at };
   }
 

@@ -33,10 +33,8 @@ export const NEXT_PHASES: Readonly<Record<JobPhase, readonly JobPhase[]>> = {
 /** `cancelled`: by a caller, or a stop. `superseded`: its slot was claimed again. `unrenewed`: its claim may soon expire. */
 export type JobStopCause = "cancelled" | "superseded" | "unrenewed";
 
-/** What a job ended with, and when. */
+/** How a job ended, and when. Kept until it is written, of thousands of jobs in a burst. */
 export interface JobEnding {
-  readonly result: JobResult;
-  readonly startedAt: Date;
   readonly finishedAt: Date;
   readonly record: EndedJobRecord;
   /** Whether it was started only to find that there is no work: then it has no record. */
@@ -147,9 +145,8 @@ export class Job implements ClaimHolder {
     const result = cause === "unrenewed" ? interruptedResult(returned, reason) : returned;
     const record = this.#record === undefined ? this.#startRecord() : { ...this.#record };
     const elapsedMs = finishedMs - this.startedMs;
-    const { startedAt } = this;
     const isNoWork = result.skipReason !== undefined && this.onWork !== undefined;
-    return { result, startedAt, finishedAt, record: ended(record, result, finishedAt, elapsedMs), isNoWork };
+    return { finishedAt, record: ended(record, result, finishedAt, elapsedMs), isNoWork };
   }
 
   /** The store has ended its claim. */

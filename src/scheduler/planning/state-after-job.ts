@@ -40,7 +40,7 @@ export interface PlanningInput {
 }
 
 export interface FinishedRun {
-  readonly result: { readonly status: JobEndStatus; readonly error?: string | undefined };
+  readonly result: { readonly status: JobEndStatus; readonly error?: string | null | undefined };
   readonly startedAt: Date;
   readonly finishedAt: Date;
 }
@@ -49,7 +49,8 @@ export interface FinishedRun {
 export function stateAfterJob(input: PlanningInput, run: FinishedRun): Conclusion {
   const { state, schedule } = input;
   const { result, startedAt, finishedAt: completedAt } = run;
-  const { status, error } = result;
+  const { status } = result;
+  const error = result.error ?? undefined;
   if (status === "interrupted") return afterInterruption(input, error);
   const recorded = recordOutcome(state, { startedAt, completedAt, error });
   // A cancelled job is not a failure of its schedule.
