@@ -68,7 +68,7 @@ describe("a pause", () => {
     await clock.advance("59m");
     expect(runs).toEqual([]);
     await clock.advance("1m");
-    expect(runs).toEqual(["01:00 a/c", "01:00 a/i"]);
+    expect(runs).toEqual(["01:00 a/i", "01:00 a/c"]);
   });
 
   it("does not keep trigger from running one job, and lasts after it", async () => {

@@ -2,6 +2,7 @@
  * The store as a process sees it: calls take their time, fail before or after they have had their effect, and after
  * another process has taken over they are refused, except those that only a token can refuse.
  */
+import type { AgentPause, PauseDecision } from "../../src/state/agent-pause.js";
 import type { Clock } from "../../src/clock.js";
 import type { StateLockedError } from "../../src/state/errors.js";
 import type { JobLog, JobRecord } from "../../src/state/job-log/job-log.js";
@@ -127,6 +128,14 @@ export class TroubledStore implements StateStore {
 
   updateAll(keys: readonly ScheduleKey[], decide: ScheduleDecision): Promise<void> {
     return this.#call("updateAll", () => this.inner.updateAll(keys, decide));
+  }
+
+  pauses(): Promise<ReadonlyMap<string, AgentPause>> {
+    return this.#call("pauses", () => this.inner.pauses());
+  }
+
+  changePause(agent: string, decide: PauseDecision): Promise<AgentPause | undefined> {
+    return this.#call("changePause", () => this.inner.changePause(agent, decide));
   }
 
   claimDue(limit: number): Promise<DueSlots> {

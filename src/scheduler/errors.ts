@@ -3,6 +3,7 @@ import { RotaError } from "../errors.js";
 import type { CronFieldName } from "./timing/cron-expression.js";
 
 export type SchedulerErrorCode =
+  | "AGENT_PAUSED"
   | "ALREADY_RUNNING"
   | "CRON_PARSE_ERROR"
   | "INTERVAL_PARSE_ERROR"

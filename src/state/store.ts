@@ -3,6 +3,7 @@
  * A store knows due times, capacity and claims; when a schedule is due next is planned by its user.
  */
 import type { Clock } from "../clock.js";
+import type { AgentPause, PauseDecision } from "./agent-pause.js";
 import type { EndedJobRecord, JobLog, JobRecord } from "./job-log/job-log.js";
 import type { Mailbox, ScheduleRequest } from "./mailbox.js";
 import type { PlanSource, ScheduleState, ScheduleStatePatch } from "./schedule-state.js";
@@ -81,6 +82,8 @@ export interface Claim extends ScheduleKey {
   /** When the slot was first seen due: what came after was waiting for capacity, not lateness. */
   readonly seenAt: Date;
   readonly claimedAt: Date;
+  /** When the pause of its agent ended, where the slot came due during it: until then it could not be claimed. */
+  readonly heldUntil?: Date | undefined;
   /** The schedule's state as the claim left it. */
   readonly state: ScheduleState;
 }
@@ -193,6 +196,13 @@ export interface StateStore extends AsyncDisposable {
    * when one decision throws or is not a valid patch, it rejects and changes none. Durable when it resolves.
    */
   updateAll(keys: readonly ScheduleKey[], decide: ScheduleDecision): Promise<void>;
+  /** The agents that are paused now, with the reason: none of their schedules is due, also of those that come later. */
+  pauses(): Promise<ReadonlyMap<string, AgentPause>>;
+  /**
+   * Pauses an agent, or ends its pause, as `decide` says of the pause that is there. No schedule's state changes, and a
+   * claim that is held stays valid. Durable when it resolves with the pause that holds from now on.
+   */
+  changePause(agent: string, decide: PauseDecision): Promise<AgentPause | undefined>;
   /**
    * Claims at most `limit` due schedules, oldest slot first, none above its agent's capacity. Slot, token and the
    * status `running` are durable when it resolves.

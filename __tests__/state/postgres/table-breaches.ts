@@ -6,10 +6,13 @@ import type { Pool } from "pg";
 
 const questions = (schema: string): Readonly<Record<string, string>> => ({
   "waits for its time and is not in the queue": `select s.id from ${schema}.states s
-    where s.token is null and s.due_at is not null
+    where s.token is null and s.due_at is not null and not s.is_held
       and not exists (select from ${schema}.queue q where q.id = s.id and q.due_at = s.due_at)`,
   "is in the queue and waits for no time, or for another": `select q.id from ${schema}.queue q
-    where not exists (select from ${schema}.states s where s.id = q.id and s.token is null and s.due_at = q.due_at)`,
+    where not exists (select from ${schema}.states s
+      where s.id = q.id and s.token is null and s.due_at = q.due_at and not s.is_held)`,
+  "is held back and its agent is not paused, or the other way round": `select s.id from ${schema}.states s
+    join ${schema}.agents a on a.id = s.agent_id where s.is_held <> (a.held_until is not null)`,
   "is in the queue twice": `select q.id from ${schema}.queue q group by q.id having count(*) > 1`,
   "is in the queue as limited and is not, or the other way round": `select q.id from ${schema}.queue q
     join ${schema}.states s on s.id = q.id

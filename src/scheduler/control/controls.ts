@@ -1,6 +1,7 @@
 /** Pause, resume, enable, disable and hint of schedules. Every change is durable when it resolves. */
 import type { Instant } from "../../clock.js";
 import { quote } from "../../errors.js";
+import type { AgentPause } from "../../state/agent-pause.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import type { ScheduleKey } from "../../state/store.js";
 import { SchedulerError } from "../errors.js";
@@ -13,7 +14,17 @@ import {
   backfillOf,
   type BackfillOptions,
 } from "./backfill.js";
-import { advised, disabled, enabled, type HintOptions, paused, RESUMED, UNADVISED } from "./state-changes.js";
+import {
+  advised,
+  AGENT_RESUMED,
+  agentPaused,
+  disabled,
+  enabled,
+  type HintOptions,
+  paused,
+  RESUMED,
+  UNADVISED,
+} from "./state-changes.js";
 import type { SchedulerContext } from "../context.js";
 
 export class ScheduleControls {
@@ -25,13 +36,28 @@ export class ScheduleControls {
     this.#planner = planner;
   }
 
-  pause(agent: string, schedule: string | undefined, until: Instant | undefined): Promise<void> {
-    const patch = paused(until);
-    return this.#changeAll(agent, schedule, () => patch);
+  /** A whole agent, with the schedules that it gets later, when no schedule is named. */
+  async pause(agent: string, schedule: string | undefined, until: Instant | undefined): Promise<void> {
+    if (schedule !== undefined) {
+      const patch = paused(until);
+      return this.#changeAll(agent, schedule, () => patch);
+    }
+    this.#requireAgent(agent);
+    const { store, clock } = this.#context;
+    await store.changePause(agent, agentPaused(clock.now(), until));
   }
 
-  resume(agent: string, schedule: string | undefined): Promise<void> {
-    return this.#changeAll(agent, schedule, () => RESUMED);
+  async resume(agent: string, schedule: string | undefined): Promise<void> {
+    const { store } = this.#context;
+    if (schedule !== undefined) {
+      const keys = this.#keys(agent, schedule);
+      const pause = (await store.pauses()).get(agent);
+      if (pause !== undefined) throw agentIsPaused(agent, pause);
+      return this.#changeKeys(keys, () => RESUMED);
+    }
+    this.#requireAgent(agent);
+    await this.#changeKeys(this.#schedulesOf(agent), () => RESUMED);
+    await store.changePause(agent, AGENT_RESUMED);
   }
 
   enable(agent: string, schedule: string | undefined): Promise<void> {
@@ -77,24 +103,48 @@ export class ScheduleControls {
     return this.#changeAll(agent, schedule, backfillCancelled);
   }
 
-  async #changeAll(
+  #changeAll(
     agent: string,
     schedule: string | undefined,
     decide: (state: ScheduleState) => ScheduleStatePatch,
   ): Promise<void> {
-    await Promise.all(this.#keys(agent, schedule).map((key) => this.#planner.change(key, decide)));
+    return this.#changeKeys(this.#keys(agent, schedule), decide);
+  }
+
+  async #changeKeys(
+    keys: readonly ScheduleKey[],
+    decide: (state: ScheduleState) => ScheduleStatePatch,
+  ): Promise<void> {
+    await Promise.all(keys.map((key) => this.#planner.change(key, decide)));
   }
 
   /** One schedule, or all of the agent's. */
-  #keys(agent: string, schedule: string | undefined): ScheduleKey[] {
+  #keys(agent: string, schedule: string | undefined): readonly ScheduleKey[] {
     const { roster } = this.#context;
-    const names =
-      schedule === undefined ? Object.keys(roster.agents.get(agent)?.schedules ?? {}) : [schedule];
-    const keys = names.map((name) => ({ agent, schedule: name }));
+    const keys = schedule === undefined ? this.#schedulesOf(agent) : [{ agent, schedule }];
     const known = keys.filter((key) => roster.find(key) !== undefined);
     if (known.length === 0) throw unknownSchedule(roster, agent, schedule);
     return known;
   }
+
+  #schedulesOf(agent: string): readonly ScheduleKey[] {
+    const { roster } = this.#context;
+    const names = Object.keys(roster.agents.get(agent)?.schedules ?? {});
+    return names.map((schedule) => ({ agent, schedule })).filter((key) => roster.find(key) !== undefined);
+  }
+
+  #requireAgent(agent: string): void {
+    const { roster } = this.#context;
+    if (!roster.agents.has(agent)) throw unknownSchedule(roster, agent, undefined);
+  }
+}
+
+function agentIsPaused(agent: string, { since, until, by }: AgentPause): SchedulerError {
+  const end = until == null ? "" : ` until ${until}`;
+  return new SchedulerError(
+    `Agent ${quote(agent)} is paused since ${since}${end} (${by}): resume the agent, and its schedules are resumed with it`,
+    { code: "AGENT_PAUSED" },
+  );
 }
 
 export function unknownSchedule(roster: Roster, agent: string, schedule: string | undefined): SchedulerError {

@@ -1,5 +1,6 @@
 /** What a schedule looks like from outside: its state, and what keeps it from running right now. */
 import { isoTimeMs } from "../../iso-time.js";
+import type { AgentPause } from "../../state/agent-pause.js";
 import type { PlanSource, ScheduleHint, ScheduleState, StoredStatus } from "../../state/schedule-state.js";
 import type { ScheduleKey } from "../../state/store.js";
 import { type AgentSchedule, capacityOf } from "../agent.js";
@@ -23,6 +24,8 @@ export interface ScheduleStatus {
   readonly failureCount: number;
   readonly missedCount: number;
   readonly pausedUntil: Date | undefined;
+  /** What holds its whole agent back. The plan stays meanwhile: `nextRunAt` may have passed. */
+  readonly agentPause?: AgentPause | undefined;
   readonly hint: ScheduleHint | undefined;
   /** How far the backfill is that is under way. */
   readonly backfill?: BackfillProgress | undefined;
@@ -40,13 +43,15 @@ export async function listSchedules(
   const agents = [...roster.agents.values()].filter(
     ({ name }) => onlyAgent === undefined || name === onlyAgent,
   );
+  const pauses = await store.pauses();
   const lists = agents.map(async (agent) => {
+    const pause = pauses.get(agent.name);
     const states = await store.list(agent.name);
     const isAtCapacity = isFull || jobs.countOf(agent.name) >= capacityOf(agent);
     return Object.entries(agent.schedules ?? {}).map(([name, schedule]) => {
       const key = { agent: agent.name, schedule: name };
       const isRunning = jobs.isRunning(key);
-      const about = { schedule, isAtCapacity, isRunning, nowMs: clock.now().getTime() };
+      const about = { schedule, isAtCapacity, isRunning, pause, nowMs: clock.now().getTime() };
       return statusOf(key, states.get(name) ?? { status: "idle" }, about, roster.problemOf(key));
     });
   });
@@ -57,6 +62,7 @@ interface Surroundings {
   readonly schedule: AgentSchedule;
   readonly isRunning: boolean;
   readonly isAtCapacity: boolean;
+  readonly pause: AgentPause | undefined;
   readonly nowMs: number;
 }
 
@@ -67,27 +73,34 @@ function statusOf(
   problem: Error | undefined,
 ): ScheduleStatus {
   const isRefused = problem !== undefined;
+  const { pause } = about;
+  const isHeld = pause !== undefined && state.next_run_at != null;
   return {
     ...key,
     status: state.status,
     lastRunAt: dateOf(state.last_run_at),
     nextRunAt: isRefused ? undefined : dateOf(state.next_run_at),
-    source: isRefused ? undefined : (state.next_run_source ?? undefined),
+    source: isRefused ? undefined : isHeld ? "paused" : (state.next_run_source ?? undefined),
     lastError: problem?.message ?? state.last_error ?? undefined,
     failureCount: state.failure_count ?? 0,
     missedCount: state.missed_count ?? 0,
     pausedUntil: dateOf(state.paused_until),
+    ...(pause === undefined ? {} : { agentPause: pause }),
     hint: state.hint ?? undefined,
     backfill: backfillProgress(state),
     waiting: isRefused ? "unsupported_type" : waitsFor({ ...about, state }),
   };
 }
 
-function waitsFor(question: ScheduleQuestion): ScheduleSkipReason | undefined {
+/** A pause of the agent is the last reason that is checked, as a pause of the schedule is. */
+function waitsFor({
+  pause,
+  ...question
+}: ScheduleQuestion & Pick<Surroundings, "pause">): ScheduleSkipReason | undefined {
   const check = checkSchedule(question);
-  if (check.shouldTrigger) return undefined;
-  const isPaused = check.skipReason === "not_due" && question.state.next_run_source === "paused";
-  return isPaused ? "paused" : check.skipReason;
+  const isHeld = pause !== undefined || question.state.next_run_source === "paused";
+  if (check.shouldTrigger) return pause === undefined ? undefined : "paused";
+  return check.skipReason === "not_due" && isHeld ? "paused" : check.skipReason;
 }
 
 function dateOf(text: string | null | undefined): Date | undefined {

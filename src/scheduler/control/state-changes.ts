@@ -1,5 +1,6 @@
 /** What pause, disable and hint write into the state of a schedule. Pure. */
 import type { Instant } from "../../clock.js";
+import type { AgentPause, PauseDecision } from "../../state/agent-pause.js";
 import { durationMs } from "../../duration.js";
 import { quote } from "../../errors.js";
 import type { ScheduleHint, ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
@@ -28,6 +29,19 @@ const DEFAULT_TTL = "1h";
 export function paused(until?: Instant): ScheduleStatePatch {
   return { paused_until: until === undefined ? NO_END : instant("until", until).toISOString() };
 }
+
+/** A pause that has a different cause stays: what a failure has stopped does not go on because a person's pause ends. */
+export function agentPaused(now: Date, until?: Instant): PauseDecision {
+  const since = now.toISOString();
+  const end = until === undefined ? {} : { until: instant("until", until).toISOString() };
+  return (pause) => (isOfUser(pause) ? { by: "user", since: pause?.since ?? since, ...end } : undefined);
+}
+
+function isOfUser(pause: AgentPause | undefined): boolean {
+  return pause === undefined || pause.by === "user";
+}
+
+export const AGENT_RESUMED: PauseDecision = (pause) => (pause === undefined ? undefined : null);
 
 export const RESUMED: ScheduleStatePatch = { paused_until: null };
 

@@ -122,7 +122,8 @@ export class JobStarter {
         else told.push(job);
         this.#run(job);
       } else {
-        this.#endUnused(new DroppedSlot(claim, { ...verdict, slot: claim.slot }, this.#planner), askedMs);
+        const { slot, heldUntil } = claim;
+        this.#endUnused(new DroppedSlot(claim, { ...verdict, slot, heldUntil }, this.#planner), askedMs);
       }
     }
     if (told.length === 0) return started;

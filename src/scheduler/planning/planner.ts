@@ -31,10 +31,10 @@ import { nameOf, type SchedulerContext } from "../context.js";
 const SMALLEST_SET_BACK_MS = 1_000;
 
 /** A claimed slot that does not run, or not again: missed, given up, or only a time to plan again. */
-export type LostSlot = Exclude<ClaimVerdict, { readonly action: "run" }> & { readonly slot: Date };
+export type LostSlot = Exclude<ClaimVerdict, { readonly action: "run" }> & Pick<Claim, "slot" | "heldUntil">;
 
 type Lateness = Pick<Extract<ClaimVerdict, { readonly action: "miss" }>, "lateMs" | "graceMs">;
-type PassedClaim = Pick<Claim, keyof ScheduleKey | "source" | "seenAt" | "claimedAt">;
+type PassedClaim = Pick<Claim, keyof ScheduleKey | "source" | "seenAt" | "claimedAt" | "heldUntil">;
 
 /** What is told of slots: without `count`, of one that only waits. */
 type ToldSlots = Pick<UnrunSlots, "slot"> & Partial<UnrunSlots>;
@@ -330,8 +330,9 @@ export class Planner {
       );
       events.emit("schedule:abandoned", { agent, schedule, slot, attempts });
       if (unrun !== undefined) this.skip(key, "already_running", unrun);
-    } else if (unrun !== undefined && lost.action === "miss") this.#tellMissed(key, unrun, lost);
-    // The end of a pause.
+    } else if (unrun !== undefined && lost.action === "miss" && lost.heldUntil === undefined)
+      this.#tellMissed(key, unrun, lost);
+    // The end of a pause, of the schedule or of its agent.
     else if (unrun !== undefined) this.skip(key, "paused", unrun);
     this.tell(key, conclusion);
   }
@@ -344,10 +345,10 @@ export class Planner {
 
   /** Slots that passed before a job of the schedule ended. The reason is why the first of them was not run. */
   tellPassed(claim: PassedClaim, unrun: UnrunSlots, wasPaused: boolean): void {
-    const { agent, schedule, source, seenAt, claimedAt } = claim;
+    const { agent, schedule, source, seenAt, claimedAt, heldUntil } = claim;
     const key = { agent, schedule };
     const isBefore = unrun.slot <= claimedAt;
-    if (isBefore && wasPaused) this.skip(key, "paused", unrun);
+    if (isBefore && (wasPaused || heldUntil !== undefined)) this.skip(key, "paused", unrun);
     // They passed while the slot was tried.
     else if (source === "retry") this.skip(key, "already_running", unrun);
     else if (source !== "manual" && unrun.slot <= seenAt) this.#tellMissed(key, unrun);

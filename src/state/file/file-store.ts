@@ -2,6 +2,7 @@
  * The store for one machine: schedule state in `<stateDir>/state.yaml`, jobs in `<stateDir>/jobs`.
  * Reads come from memory, changes are committed in groups; how the file is read, written and locked is decided below.
  */
+import { type AgentPause, type PauseDecision, readPause } from "../agent-pause.js";
 import type { Duration } from "../../duration.js";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -115,7 +116,10 @@ export class FileStore extends SingleOwnerStore {
       realClock,
       logger,
       maxBytes: options.maxStateBytes ?? DEFAULT_MAX_STATE_BYTES,
-      onOutsideChange: (before, after) => this.noteOutsideChanges(changedSchedules(before, after)),
+      onOutsideChange: (before, after) => {
+        this.noteOutsidePauses(changedPauses(before, after));
+        this.noteOutsideChanges(changedSchedules(before, after));
+      },
       onLoss: () => void this.#writeAgain(),
       checkOwner: async () => this.#owner?.check(),
     });
@@ -160,7 +164,9 @@ export class FileStore extends SingleOwnerStore {
       before = document;
       return next;
     });
-    if (before !== undefined) this.noteChanges(changedSchedules(before, this.#file.document));
+    if (before === undefined) return;
+    for (const [agent, pause] of changedPauses(before, this.#file.document)) this.notePause(agent, pause);
+    this.noteChanges(changedSchedules(before, this.#file.document));
   }
 
   /** Removes a schedule from the file; `false` when a job of it runs, or the file does not have it. Durable when it resolves. */
@@ -210,6 +216,30 @@ export class FileStore extends SingleOwnerStore {
   protected *knownKeys(): Iterable<ScheduleKey> {
     for (const { name: agent, schedules } of this.#file.document.agents.values())
       for (const schedule of schedules.keys()) yield { agent, schedule };
+  }
+
+  protected *knownPauses(): Iterable<readonly [string, AgentPause]> {
+    for (const { name, other } of this.#file.document.agents.values()) {
+      const pause = readPause(other["pause"]);
+      if (pause !== undefined) yield [name, pause];
+    }
+  }
+
+  protected async writePause(agent: string, decide: PauseDecision): Promise<void> {
+    this.#requireOpen();
+    let written: AgentPause | null | undefined;
+    await this.#file.change(async (document) => {
+      await this.#owner?.check();
+      const known = document.agents.get(agent) ?? { other: NO_FIELDS, schedules: new Map() };
+      const { other, schedules } = known;
+      written = decide(readPause(other["pause"]));
+      if (written === undefined) return undefined;
+      const { pause: _, ...rest } = other;
+      const entry = { name: agent, schedules, other: written === null ? rest : { ...rest, pause: written } };
+      const changed = new Map([[agent, agentEntry(entry)]]);
+      return { bytes: renderDocument(document, changed), document, changed };
+    });
+    if (written !== undefined) this.notePause(agent, written ?? undefined);
   }
 
   protected commit(operation: StateOperation): Promise<void> {
@@ -314,6 +344,17 @@ export class FileStore extends SingleOwnerStore {
 
 function notOpen(stateDir: string): StateError {
   return new StateError(`The store on ${stateDir} is not open.`, { code: "STATE_CLOSED" });
+}
+
+function changedPauses(
+  before: StateDocument,
+  after: StateDocument,
+): (readonly [agent: string, pause: AgentPause | undefined])[] {
+  const agents = new Set([...before.agents.keys(), ...after.agents.keys()]);
+  return Array.from(agents).flatMap((agent) => {
+    const [old, now] = [before.agents.get(agent)?.other["pause"], after.agents.get(agent)?.other["pause"]];
+    return isDeepStrictEqual(old ?? null, now ?? null) ? [] : [[agent, readPause(now)] as const];
+  });
 }
 
 function changedSchedules(before: StateDocument, after: StateDocument): OutsideChange[] {

@@ -1,5 +1,6 @@
 /** The store in memory: for tests, and for fleets whose past does not matter after a restart. */
 import { applyPatch } from "../../fields.js";
+import type { AgentPause, PauseDecision } from "../agent-pause.js";
 import type { Duration } from "../../duration.js";
 import { type Clock, StoreClock } from "../../clock.js";
 import { processLogger } from "../../logger.js";
@@ -36,6 +37,7 @@ export class MemoryStore extends SingleOwnerStore {
   readonly #log: MemoryJobLog;
   readonly #clock: StoreClock;
   readonly #states = new Map<string, Map<string, Partial<ScheduleState>>>();
+  readonly #pauses = new Map<string, AgentPause>();
   #isOpen = false;
 
   constructor({ clock: given, leaseMs, jobs }: MemoryStoreOptions = {}) {
@@ -75,6 +77,18 @@ export class MemoryStore extends SingleOwnerStore {
   protected *knownKeys(): Iterable<ScheduleKey> {
     for (const [agent, schedules] of this.#states)
       for (const schedule of schedules.keys()) yield { agent, schedule };
+  }
+
+  protected knownPauses(): Iterable<readonly [string, AgentPause]> {
+    return this.#pauses;
+  }
+
+  protected async writePause(agent: string, decide: PauseDecision): Promise<void> {
+    const pause = decide(this.#pauses.get(agent));
+    if (pause === undefined) return;
+    if (pause === null) this.#pauses.delete(agent);
+    else this.#pauses.set(agent, pause);
+    this.notePause(agent, pause ?? undefined);
   }
 
   protected async commit(operation: StateOperation): Promise<void> {

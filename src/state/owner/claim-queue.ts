@@ -63,10 +63,11 @@ export class ClaimQueue {
     this.#newJobId = newJobId;
   }
 
-  /** Replaces all definitions and returns the schedules that are defined no longer. */
+  /** Replaces all definitions and returns the schedules that are defined no longer. `heldUntil`: of an agent's pause. */
   define(
     { agents: capacities = [], schedules }: Definitions,
     stateOf: (key: ScheduleKey) => Partial<ScheduleState>,
+    heldUntil: (agent: string) => number = () => -Infinity,
   ): ScheduleKey[] {
     const before = this.#entries;
     this.#entries = new ScheduleMap();
@@ -80,7 +81,7 @@ export class ClaimQueue {
     }
     for (const [order, key] of schedules.entries()) {
       const { agent: name, schedule } = key;
-      const agent = agents.get(name) ?? { name, capacity: 0, running: 0, line: undefined, place: -1 };
+      const agent = agents.get(name) ?? newAgent(name, heldUntil(name));
       agent.capacity = capacityOf.get(name) ?? 1;
       agents.set(name, agent);
       this.#entries.set(key, newEntry(agent, schedule, order, before.get(key)));
@@ -107,6 +108,23 @@ export class ClaimQueue {
     if (state.next_run_at !== entry.state.next_run_at) entry.seenMs = undefined;
     entry.state = state;
     this.#place(entry);
+  }
+
+  /** To be called when an agent was paused, until a time or for good, or when its pause was ended. */
+  hold(name: string, heldUntilMs: number): void {
+    const nowMs = this.#clock.now().getTime();
+    for (const agent of this.#agentsNamed(name)) {
+      if (agent.heldUntilMs === heldUntilMs) continue;
+      // A pause that has ended by itself ended then.
+      if (heldUntilMs === -Infinity) agent.resumedMs = Math.min(agent.heldUntilMs, nowMs);
+      agent.heldUntilMs = heldUntilMs;
+    }
+    for (const entry of this.#entries.values()) {
+      if (entry.agent.name !== name) continue;
+      // What was seen due waits for the end of the pause now, and is late then.
+      if (heldUntilMs > nowMs) entry.seenMs = undefined;
+      this.#place(entry);
+    }
   }
 
   /** Due slots become claims, oldest first, as far as capacity and `limit` allow. Leases count as of `askedMs`. */
@@ -198,12 +216,21 @@ export class ClaimQueue {
     for (const { claim } of this.#held.values()) this.end(claim);
   }
 
-  /** Puts an entry where its state and its claim say. */
+  /** Of an agent whose schedules were all removed, a held claim knows it still. */
+  *#agentsNamed(name: string): Iterable<QueueAgent> {
+    const found = new Set<QueueAgent>();
+    for (const { agent } of this.#entries.values()) if (agent.name === name) found.add(agent);
+    for (const { agent } of this.#held.values()) if (agent.name === name) found.add(agent);
+    yield* found;
+  }
+
+  /** Puts an entry where its state, its claim and the pause of its agent say. */
   #place(entry: QueueEntry): void {
     const dueMs = entry.heldBy === undefined ? claimableMs(entry.state) : undefined;
     this.#order.remove(entry);
-    if (dueMs === undefined) return;
-    entry.dueMs = dueMs;
+    const { heldUntilMs } = entry.agent;
+    if (dueMs === undefined || heldUntilMs === Infinity) return;
+    entry.dueMs = Math.max(dueMs, heldUntilMs);
     this.#order.place(entry);
   }
 
@@ -211,13 +238,16 @@ export class ClaimQueue {
     const { state, dueMs, seenMs = now.getTime() } = entry;
     // The planned time, also where a pause has put the run off.
     const past = state.retry?.slot ?? (state.backfill == null ? undefined : backfillSlot(state));
-    const planned = past ?? (state.paused_until == null ? undefined : state.next_run_at);
-    const slotMs = isoTimeMs(planned) ?? dueMs;
+    const { heldUntilMs, resumedMs } = entry.agent;
+    const isPut = state.paused_until != null || heldUntilMs !== -Infinity;
+    const slotMs = isoTimeMs(past ?? (isPut ? state.next_run_at : undefined)) ?? dueMs;
     if (this.#latestSlot.getTime() !== slotMs) this.#latestSlot = new Date(slotMs);
     // Never later than now, also where the clock was set back meanwhile: that would be lateness.
     const seenAt = seenMs >= now.getTime() ? now : new Date(seenMs);
     const source = state.retry == null ? (state.next_run_source ?? undefined) : "retry";
-    return this.#hold(entry, this.#latestSlot, source, seenAt, now, leaseEndsMs);
+    const claim = this.#hold(entry, this.#latestSlot, source, seenAt, now, leaseEndsMs);
+    const pauseEndMs = Math.max(heldUntilMs, resumedMs);
+    return slotMs < pauseEndMs ? Object.assign(claim, { heldUntil: new Date(pauseEndMs) }) : claim;
   }
 
   /** Without an object for its parameters: a burst makes thousands of claims at once. */
@@ -264,6 +294,10 @@ export class ClaimQueue {
     for (const claim of expired) this.end(claim);
     return expired;
   }
+}
+
+function newAgent(name: string, heldUntilMs: number): QueueAgent {
+  return { name, capacity: 0, running: 0, heldUntilMs, resumedMs: -Infinity, line: undefined, place: -1 };
 }
 
 /** A new entry; `known` is the entry of the same schedule in the definitions before. */

@@ -31,6 +31,10 @@ export interface QueueAgent extends HeapMember {
   readonly name: string;
   capacity: number;
   running: number;
+  /** Until when its pause holds its schedules back: `-Infinity` without one, `Infinity` for one without an end. */
+  heldUntilMs: number;
+  /** When its last pause ended, as far as this queue knows. */
+  resumedMs: number;
   /** Made for the first schedule that has to wait. */
   line: IndexedHeap<QueueEntry> | undefined;
 }

@@ -8,6 +8,7 @@ import { quote } from "../../errors.js";
 import { isoText } from "../../iso-time.js";
 import type { Logger } from "../../logger.js";
 import { systemRandom } from "../../random.js";
+import { type AgentPause, checkPause, type PauseDecision, pauseEndMs } from "../agent-pause.js";
 import { claimRefusal, seenState } from "../claim-rules.js";
 import { invalidState, StateLockedError } from "../errors.js";
 import { isJobId, JobIds } from "../job-log/job-id.js";
@@ -91,6 +92,10 @@ export abstract class SingleOwnerStore implements StateStore {
   protected abstract knownSchedules(agent: string): Iterable<readonly [string, Partial<ScheduleState>]>;
   /** All schedules with a known state. */
   protected abstract knownKeys(): Iterable<ScheduleKey>;
+  /** The agents with a pause in the state, also one that has ended by itself. */
+  protected abstract knownPauses(): Iterable<readonly [agent: string, pause: AgentPause]>;
+  /** Writes what `decide` says; then calls `notePause`. May ask again, when the state was changed before the write. */
+  protected abstract writePause(agent: string, decide: PauseDecision): Promise<void>;
   /** Resolves when the operation's changes are durable; then calls `noteChanges`. May apply the operation again. */
   protected abstract commit(operation: StateOperation): Promise<void>;
   /** Whether this store owns its states, so that it knows of every claim that is held. */
@@ -105,7 +110,12 @@ export abstract class SingleOwnerStore implements StateStore {
   async define(definitions: Definitions): Promise<readonly DefinedSchedule[]> {
     checkDefinitions(definitions);
     await this.refresh();
-    const gone = this.#queue.define(definitions, (key) => this.known(key));
+    const pauses = new Map(this.knownPauses());
+    const gone = this.#queue.define(
+      definitions,
+      (key) => this.known(key),
+      (agent) => pauseEndMs(pauses.get(agent)),
+    );
     await this.#unplan(gone);
     return definitions.schedules.map((key) => ({
       state: wholeState(this.seen(this.known(key))),
@@ -145,6 +155,23 @@ export abstract class SingleOwnerStore implements StateStore {
     const operation = new ChangeOperation(checked, decide);
     await this.commit(this.#asSeen(operation));
     operation.requireDone();
+  }
+
+  async pauses(): Promise<ReadonlyMap<string, AgentPause>> {
+    await this.refresh();
+    const nowMs = this.#clock.now().getTime();
+    return new Map(Array.from(this.knownPauses()).filter(([, pause]) => pauseEndMs(pause) > nowMs));
+  }
+
+  async changePause(agent: string, decide: PauseDecision): Promise<AgentPause | undefined> {
+    checkName("agent", agent);
+    let pause: AgentPause | undefined;
+    await this.writePause(agent, (before) => {
+      const decided = decide(before);
+      pause = decided === undefined ? before : (decided ?? undefined);
+      return decided == null ? decided : checkPause(decided);
+    });
+    return pause;
   }
 
   async claimDue(limit: number): Promise<DueSlots> {
@@ -235,6 +262,17 @@ export abstract class SingleOwnerStore implements StateStore {
     if (changes.length === 0) return;
     this.noteChanges(changes);
     this.#listeners.tell(changes);
+  }
+
+  /** To be called with every agent whose pause has changed. */
+  protected notePause(agent: string, pause: AgentPause | undefined): void {
+    this.#queue.hold(agent, pauseEndMs(pause));
+  }
+
+  /** As `notePause`, for changes that came from outside: there may be more to claim now. */
+  protected noteOutsidePauses(changes: readonly (readonly [string, AgentPause | undefined])[]): void {
+    for (const [agent, pause] of changes) this.notePause(agent, pause);
+    if (changes.length > 0) this.#listeners.tell([]);
   }
 
   /**

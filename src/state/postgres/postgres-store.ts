@@ -4,9 +4,9 @@
  */
 import { hostname } from "node:os";
 import type { Clock } from "../../clock.js";
-
 import { messageOf, quote } from "../../errors.js";
 import { type Logger, processLogger } from "../../logger.js";
+import type { AgentPause, PauseDecision } from "../agent-pause.js";
 import { checkDefinitions, checkKey, checkName, wholeState } from "../validate-state.js";
 import { invalidState, StateError } from "../errors.js";
 import type { JobRecord } from "../job-log/job-log.js";
@@ -37,6 +37,7 @@ import { ClaimRenewals } from "./claims/claim-renewals.js";
 import { Database } from "./connection/database.js";
 import { DatabaseClock } from "./connection/database-clock.js";
 import { readStates } from "./rows/fleet-rows.js";
+import { changePause, readPauses } from "./rows/agent-pauses.js";
 import { Heartbeat } from "./node/heartbeat.js";
 import { requireReadCommitted } from "./connection/isolation.js";
 import { requireOwnSessions } from "./connection/own-sessions.js";
@@ -212,6 +213,15 @@ export class PostgresStore implements StateStore {
     const operation = new ChangeOperation(checked, decide);
     await this.#writer.commit({ keys: checked, operation, news: this.#news });
     operation.requireDone();
+  }
+
+  pauses(): Promise<ReadonlyMap<string, AgentPause>> {
+    return readPauses(this.#database, this.#time.parameters.now);
+  }
+
+  async changePause(agent: string, decide: PauseDecision): Promise<AgentPause | undefined> {
+    checkName("agent", agent);
+    return changePause(this.#database, this.#time.parameters.now, agent, decide);
   }
 
   async claimDue(limit: number): Promise<DueSlots> {

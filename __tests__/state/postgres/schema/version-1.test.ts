@@ -8,6 +8,7 @@ import type { ScheduleKey } from "../../../../src/state/store.js";
 import { key, LEASE_MS, names, only, START } from "../scene.js";
 import { sharedPool, unmadeSchema } from "../schema.js";
 import { tableBreaches } from "../table-breaches.js";
+import { functionsOf, tablesOf } from "./schema-parts.js";
 
 let text = "";
 beforeAll(async () => {
@@ -18,29 +19,6 @@ async function madeByVersion1(): Promise<string> {
   const schema = unmadeSchema();
   await sharedPool().query(text.replaceAll("rota_1", schema));
   return schema;
-}
-
-/** The columns and indexes of a schema, in one order. */
-async function tablesOf(schema: string): Promise<readonly unknown[]> {
-  const { rows } = await sharedPool().query(
-    `select c.table_name || '.' || c.column_name as name, c.data_type, c.is_nullable,
-        replace(coalesce(c.column_default, ''), $1, 'schema') as details
-        from information_schema.columns c where c.table_schema = $1
-      union all select i.indexname, '', '', replace(i.indexdef, $1, 'schema') from pg_indexes i where i.schemaname = $1
-      order by 1`,
-    [schema],
-  );
-  return rows;
-}
-
-async function functionsOf(schema: string): Promise<readonly unknown[]> {
-  const { rows } = await sharedPool().query(
-    `select p.proname || '(' || pg_get_function_identity_arguments(p.oid) || ')' as name,
-        replace(p.prosrc, $2, 'schema') as source
-      from pg_proc p where p.pronamespace = $1::regnamespace order by 1`,
-    [`"${schema}"`, schema],
-  );
-  return rows;
 }
 
 /** A node that defines all schedules of the fixture, 21 seconds after its start: leases are not over yet. */

@@ -62,7 +62,8 @@ function foundIn(reply: Fields, atMs: number, { node, schedules, deferred }: Rep
   const documents = documentsOf(reply["states"], ids.length);
   const [versions, tokens] = [numbersIn(reply["versions"]), numbersIn(reply["tokens"])];
   const slots = numbersIn(reply["slots"]);
-  const seen = reply["seen_ids"] === null ? undefined : seenIn(reply);
+  const seen = timesIn(reply["seen_ids"], reply["seen"]);
+  const held = timesIn(reply["held_ids"], reply["held"]);
   const claimedAt = new Date(atMs);
   let slot = claimedAt;
   const found: Found = { claims: [], claimed: [], dues: [] };
@@ -75,7 +76,9 @@ function foundIn(reply: Fields, atMs: number, { node, schedules, deferred }: Rep
     // Most slots of a reply have the same time.
     if (slotMs !== slot.getTime()) slot = new Date(slotMs);
     const dueMs = dueOf(document, slotMs);
-    const seenMs = seen?.get(id) ?? deferred?.seenMs(dueMs);
+    const heldMs = held?.get(id);
+    // While its agent was paused a poll could not see it.
+    const seenMs = heldMs ?? seen?.get(id) ?? deferred?.seenMs(dueMs);
     const stored = storedClaim(String(tokens[index]), slot, claimedAt, plannedSource(document));
     const state = withClaim(document, stored);
     const { agent, schedule } = key;
@@ -83,15 +86,17 @@ function foundIn(reply: Fields, atMs: number, { node, schedules, deferred }: Rep
     const seenAt = seenMs === undefined || seenMs > atMs ? claimedAt : new Date(seenMs);
     found.dues.push(dueMs);
     found.claimed.push(row);
-    found.claims.push(newClaim(row, stored, slot, claimedAt, seenAt));
+    const claim = newClaim(row, stored, slot, claimedAt, seenAt);
+    found.claims.push(heldMs === undefined ? claim : { ...claim, heldUntil: new Date(heldMs) });
   }
   return found;
 }
 
-/** When slots were first seen due, by the id of their schedule. */
-function seenIn(reply: Fields): ReadonlyMap<number, number> {
-  const times = numbersIn(reply["seen"]);
-  return new Map(numbersIn(reply["seen_ids"]).map((id, index) => [id ?? 0, times[index] ?? 0]));
+/** Times of slots, by the id of their schedule: when each was first seen due, or when a pause ended that held it back. */
+function timesIn(ids: unknown, times: unknown): ReadonlyMap<number, number> | undefined {
+  if (ids === null || ids === undefined) return undefined;
+  const ms = numbersIn(times);
+  return new Map(numbersIn(ids).map((id, index) => [id ?? 0, ms[index] ?? 0]));
 }
 
 function skippedIn(

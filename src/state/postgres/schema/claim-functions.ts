@@ -85,6 +85,8 @@ create function ${schema}.claim_due(
   out ids bigint[], out versions bigint[], out tokens bigint[], out slots bigint[], out states text,
   -- The claimed schedules whose slots an earlier poll saw, and when.
   out seen_ids bigint[], out seen bigint[],
+  -- The claimed schedules whose slots came due while their agent was paused, and when that pause ended.
+  out held_ids bigint[], out held bigint[],
   -- The schedules whose slots wait for capacity from now on.
   out waiting_ids bigint[], out waiting_seen bigint[], out waiting_slots bigint[], out waiting_states text
 ) language plpgsql ${ONE_PLAN} as $$
@@ -100,6 +102,7 @@ declare
   v_ids bigint[];
   v_polled_nodes bigint[];
 begin
+  perform ${schema}.end_pauses(v_now);
   perform ${shareClaimLock(schema)};
   if not in_past_expired and exists (select from ${schema}.leases l where l.until <= v_lease_now) then
     -- Leases whose claims have all been renewed or ended. One statement sees a claim together with its lease.
@@ -183,6 +186,11 @@ begin
   end loop;
   if ids is not null then
     insert into ${schema}.leases (until, owner, schedules) values (v_until, in_node, ids);
+    if exists (select from ${schema}.agents a where a.resumed_at > v_now - interval '1 day') then
+      select array_agg(s.id), array_agg(${msOf("a.resumed_at")}) into held_ids, held
+        from ${schema}.states s join ${schema}.agents a on a.id = s.agent_id
+        where s.id = any(ids) and a.resumed_at > v_now - interval '1 day' and s.slot < a.resumed_at;
+    end if;
   end if;
   at_ms := ${msOf("v_now")};
   -- Below the limit every slot that is due now was claimed, waits for capacity, or is claimed by another node right now.
@@ -262,7 +270,8 @@ begin
     (${waitingAgents(schema)}
       select min(q.due_at) from waiting join ${schema}.agents a on a.id = waiting.agent_id
         join ${schema}.queue q on q.agent_id = a.id and q.is_waiting
-      where ${freeOf(schema)} > 0 and q.due_at > coalesce(in_after, '-infinity') and ${isClaimable(schema, "in_lease_now")})) into v_due;
+      where ${freeOf(schema)} > 0 and q.due_at > coalesce(in_after, '-infinity') and ${isClaimable(schema, "in_lease_now")}),
+    (select min(a.held_until) from ${schema}.agents a where a.held_until < 'infinity')) into v_due;
   return v_due;
 end $$;
 `;

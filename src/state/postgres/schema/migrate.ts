@@ -11,6 +11,7 @@ import { processLogger } from "../../../logger.js";
 import { createJobFunctions } from "../jobs/job-rows.js";
 import { MIGRATIONS, RETIRED_FUNCTIONS } from "./migrations.js";
 import { createNodeFunctions } from "./node-functions.js";
+import { createPauseFunctions } from "./pause-functions.js";
 import { createRequestFunctions } from "./request-functions.js";
 import { createWriteFunctions } from "./write-functions.js";
 
@@ -21,7 +22,8 @@ const createFunctions = (schema: string): string =>
   createNodeFunctions(schema) +
   createWriteFunctions(schema) +
   createJobFunctions(schema) +
-  createRequestFunctions(schema);
+  createRequestFunctions(schema) +
+  createPauseFunctions(schema);
 
 /**
  * Drops the functions of every earlier version, whatever their parameters. By name: the schema may hold functions of the

@@ -213,12 +213,28 @@ create index requests_jobs on ${schema}.requests (token) where token is not null
 create index requests_keys on ${schema}.requests (agent, schedule, key, created_at) where key is not null and token is not null;
 `;
 
+/** Version 5: agents that are paused. */
+const addPauses = (schema: string): string => `
+alter table ${schema}.agents
+  -- Why it is paused, as JSON; null when it is not.
+  add column pause text,
+  -- When the pause ends by itself; infinity for one that does not, null without a pause.
+  add column held_until timestamptz,
+  -- When its last pause ended: what came due before is late for that reason.
+  add column resumed_at timestamptz;
+create index agents_held on ${schema}.agents (held_until) where held_until is not null;
+create index agents_resumed on ${schema}.agents (resumed_at) where resumed_at is not null;
+-- Whether its agent is paused, so that it has no place in the queue.
+alter table ${schema}.states add column is_held boolean not null default false;
+`;
+
 /** In order, from version 1. A published migration never changes. */
 export const MIGRATIONS: readonly ((schema: string) => string)[] = [
   createTables,
   countAgents,
   lengthenIds,
   addRequests,
+  addPauses,
 ];
 
 /** Functions of earlier versions that no longer exist. */

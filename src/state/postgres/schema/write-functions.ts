@@ -74,10 +74,10 @@ begin
       as w(id, version, due, slot, source, is_disabled, keeps_claim, keeps_seen, state)
     -- The first condition makes this one scan of the index instead of a scan for each row.
     where s.id = any(in_ids) and s.id = w.id and s.version = w.version
-    returning s.id, s.agent_id, s.is_limited, s.due_at, s.token
+    returning s.id, s.agent_id, s.is_limited, s.is_held, s.due_at, s.token
   ), queued as (
     insert into ${schema}.queue (due_at, id, agent_id) select w.due_at, w.id, case when w.is_limited then w.agent_id end
-    from made w where w.token is null and w.due_at is not null
+    from made w where w.token is null and w.due_at is not null and not w.is_held
       and not exists (select from unnest(in_placed) as p(id) where p.id = w.id)
   )
   select count(*), bool_or(w.is_limited) into written, is_limited from made w;
@@ -105,7 +105,7 @@ begin
       select count(*) into v_held from held;
       if v_versions = ${versionsOf(schema)} and v_held = (
         select count(*) from unnest(in_ids) as u(id) join ${schema}.states s on s.id = u.id
-        where s.token is null and s.due_at is not null) then return; end if;
+        where s.token is null and s.due_at is not null and not s.is_held) then return; end if;
       raise exception 'a place has changed meanwhile' using errcode = '40001';
     -- Releases the locks: waiting for a place while holding others could be a deadlock.
     exception when serialization_failure then null;
@@ -152,8 +152,8 @@ begin
     update ${schema}.agents a set size = a.size + c.count
     from (select agent, count(*) as count from added group by agent) as c where a.name = c.agent
   )
-  insert into ${schema}.states (id, agent_id, is_limited)
-  select added.id, a.id, false from added join ${schema}.agents a on a.name = added.agent order by added.id;
+  insert into ${schema}.states (id, agent_id, is_limited, is_held)
+  select added.id, a.id, false, a.held_until is not null from added join ${schema}.agents a on a.name = added.agent order by added.id;
   perform ${schema}.limit_agents(in_agents);
 end $$;
 
