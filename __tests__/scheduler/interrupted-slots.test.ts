@@ -34,6 +34,11 @@ describe("a slot whose process died", () => {
     expect(jobs).toMatchObject([{ slot: SLOT, attempt: 2, trigger: "retry", source: "retry" }]);
   });
 
+  it("runs again with a line in the log", async () => {
+    const { lines, jobs } = await afterCrash(cron("0 3 * * *"));
+    expect(lines).toContain(`info: a/x runs again (${jobs[0]?.id}): attempt 2 at its slot ${SLOT}`);
+  });
+
   it("tells its job the same slot and key", async () => {
     const told: unknown[] = [];
     const store = new MemoryStore();

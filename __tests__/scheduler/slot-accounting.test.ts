@@ -1,6 +1,7 @@
 /** Every slot ends as a run or is counted, in one event and in `missed_count`, whatever kept it from running. */
 import { describe, expect, it } from "vitest";
 import type { AgentSchedule, SchedulerEvents } from "../../src/index.js";
+import { enabled } from "../../src/scheduler/control/state-changes.js";
 import { agent, cron, every, gatedScene, once, scene, type Scene } from "./scene.js";
 
 const MINUTELY = "* * * * *";
@@ -223,5 +224,31 @@ describe("a state that has only the time of its last run", () => {
   it("of a year that no calendar reaches is planned from now", async () => {
     const { plan } = await adopted(cron("30 * * * *"), "0001-01-01T00:00:00Z");
     expect(await plan("a", "x")).toBe("00:30 baseline-cron");
+  });
+
+  it.each([
+    ["cron", cron("30 * * * *", { missed: "once" }), "00:30 baseline-cron"],
+    ["interval", every("1h", { missed: "skip" }), "00:00 baseline-interval"],
+  ])("and was enabled while no scheduler ran has no slots from before (%s)", async (_, x, plan) => {
+    const stage = scene();
+    const key = { agent: "a", schedule: "x" };
+    await stage.store.update(key, { status: "disabled", last_run_at: "2026-02-28T20:30:00Z" });
+    await stage.store.update(key, enabled(new Date("2026-03-01T00:00:00Z")));
+    await stage.scheduler.start([agent("a", { x })]);
+    expect(await stage.plan("a", "x")).toBe(plan);
+    expect((await stage.state("a", "x")).missed_count ?? 0).toBe(0);
+  });
+});
+
+describe("a cron schedule that was enabled while no scheduler ran", () => {
+  it("counts the slots that passed since, and runs the one that is not too late", async () => {
+    const stage = scene();
+    const key = { agent: "a", schedule: "x" };
+    await stage.store.update(key, { status: "disabled", last_started_at: "2026-02-28T12:58:00Z" });
+    await stage.store.update(key, enabled(new Date("2026-02-28T21:00:00Z")));
+    await stage.scheduler.start([agent("a", { x: cron("58 * * * *", { grace: "5m" }) })]);
+    await stage.clock.advance("1s");
+    expect(stage.jobs).toMatchObject([{ slot: "2026-02-28T23:58:00.000Z" }]);
+    expect(await stage.state("a", "x")).toMatchObject({ missed_count: 2 });
   });
 });

@@ -237,6 +237,14 @@ describe("a failing command job", () => {
     });
   });
 
+  it("names the interpreter as a reason when the file is there", async () => {
+    const program = join(stateDirectory(), "program");
+    writeFileSync(program, "#!/no/such/interpreter\n", { mode: 0o755 });
+    expect((await run([program])).result.error).toBe(
+      `The command "${program}" was not found, or the interpreter that its first line names.`,
+    );
+  });
+
   it("says that there is no shell when the program is a line of a shell", async () => {
     expect((await run(["echo hello | wc"])).result).toMatchObject({
       error: expect.stringContaining(
@@ -261,6 +269,11 @@ describe("a failing command job", () => {
   it("suggests stdin when the arguments are too long", async () => {
     const { result } = await run(node("", "{prompt}"), {}, "x".repeat(10_000_000));
     expect(result.error).toContain("leave {prompt} out, and the prompt comes on stdin");
+  });
+
+  it("names the env when it is too long", async () => {
+    const { result } = await run(node(""), { env: { BIG: "x".repeat(10_000_000) } });
+    expect(result.error).toContain("or its env are too long");
   });
 
   it("reports a prompt with a NUL in an argument", async () => {

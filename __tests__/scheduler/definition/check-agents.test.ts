@@ -69,6 +69,15 @@ describe("agents of a program", () => {
     );
   });
 
+  it.each<[string, unknown]>([
+    ["method", { runtime: { type: "http", url: "http://a.example", method: Object.create(null) } }],
+    ["method", { runtime: { type: "http", url: "http://a.example", method: ["POST"] } }],
+    ["runtime", { runtime: { type: Object.create(null) } }],
+    ["work_source", { schedules: { x: { type: "chat", work_source: { type: Object.create(null) } } } }],
+  ])("are rejected for a %s that has no text", (key, agent) => {
+    expect(problemsOf([Object.assign({ name: "a" }, agent)])).toEqual([expect.stringContaining(key)]);
+  });
+
   it("must be a list", () => {
     expect(problemsOf({ name: "a" })).toEqual([
       "agents: Invalid agents with a map: expected a list of agents",

@@ -171,7 +171,7 @@ describe("a work source of type directory", () => {
   const create = (keys: object): unknown => new WorkSourceRegistry().create({ type: "directory", ...keys });
 
   it.each([
-    [{}, "is undefined, expected the path of a directory"],
+    [{}, "is missing, expected the path of a directory"],
     [{ path: "" }, 'is "", expected'],
     [{ path: 3 }, "is 3, expected"],
     [{ path: "a\0b" }, "expected the path of a directory"],

@@ -22,7 +22,7 @@ export const disableCommand: Command = {
 };
 
 async function enable(call: Call): Promise<ExitCode> {
-  await changeSchedules(call, () => ({ message: (name) => `Enabled ${name}.`, patch: enabled }));
+  await changeSchedules(call, (now) => ({ message: (name) => `Enabled ${name}.`, patch: enabled(now) }));
   return EXIT.ok;
 }
 

@@ -214,13 +214,15 @@ function whyNotStarted(error: unknown, { program }: Command): string {
     case "ENOENT":
       if (/[\s|&;<>$`*]/.test(program))
         return `The command ${name} was not found: it is one program, and there is no shell. Write its arguments as a list, or [sh, -c, ${name}].`;
-      return `The command ${name} was not found: give its full path, or add its directory to PATH.`;
+      return program.includes("/")
+        ? `The command ${name} was not found, or the interpreter that its first line names.`
+        : `The command ${name} was not found: give its full path, or add its directory to PATH.`;
     case "EACCES":
       return program.includes("/")
         ? `The command ${name} may not be executed: try chmod +x ${program}, unless it is a directory.`
         : `The command ${name} may not be executed: it is not a program, its permissions forbid it, or a directory in its PATH is not readable.`;
     case "E2BIG":
-      return `The arguments of the command ${name} are too long: leave ${PROMPT} out, and the prompt comes on stdin.`;
+      return `The arguments of the command ${name} or its env are too long: leave ${PROMPT} out, and the prompt comes on stdin.`;
     default:
       return `The command ${name} could not be started: ${messageOf(error)}.`;
   }

@@ -61,7 +61,7 @@ export class ScheduleControls {
   }
 
   enable(agent: string, schedule: string | undefined): Promise<void> {
-    return this.#changeAll(agent, schedule, enabled);
+    return this.#changeAll(agent, schedule, enabled(this.#context.clock.now()));
   }
 
   async disable(agent: string, schedule: string | undefined): Promise<void> {

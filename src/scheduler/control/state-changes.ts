@@ -45,10 +45,13 @@ export const AGENT_RESUMED: PauseDecision = (pause) => (pause === undefined ? un
 
 export const RESUMED: ScheduleStatePatch = { paused_until: null };
 
-/** A slot from before the schedule was disabled does not count. */
-export function enabled({ status, claim }: ScheduleState): ScheduleStatePatch {
-  if (status !== "disabled") return {};
-  return claim == null ? { status: "idle", ...NO_SLOT } : { status: "running" };
+/** Slots count from now on: a disabled schedule has none. */
+export function enabled(now: Date): (state: ScheduleState) => ScheduleStatePatch {
+  const accounted_until = now.toISOString();
+  return ({ status, claim }) => {
+    if (status !== "disabled") return {};
+    return claim == null ? { status: "idle", ...NO_SLOT, accounted_until } : { status: "running" };
+  };
 }
 
 /** A running schedule is planned when its job ends. */

@@ -92,13 +92,19 @@ function isTimingInterpolated({ origin }: Subject, path: Path, schedule: Fields)
   return keys.some((key) => origin?.isInterpolated([...path, key]) === true);
 }
 
+/** A host may give any value. */
+function typeIn(config: unknown): string {
+  const type = isFields(config) ? config["type"] : undefined;
+  return typeof type === "string" ? type : "";
+}
+
 function checkRuntime(
   subject: Subject,
   runtime: unknown,
   { runtimeTypes = [] }: HostKeys,
 ): Fault | undefined {
   runtimes ??= new RuntimeRegistry();
-  const type = isFields(runtime) ? String(runtime["type"]) : "";
+  const type = typeIn(runtime);
   if (runtimeTypes.includes(type) && !runtimes.types.includes(type)) return undefined;
   try {
     runtimes.runtimeOf({ name: "agent", runtime }, RUNTIME_CONTEXT);
@@ -154,7 +160,7 @@ function checkSource(
   { workSourceTypes = [], acceptsAnyWorkSource = false }: HostKeys,
 ): Fault | undefined {
   sources ??= new WorkSourceRegistry();
-  const type = isFields(source) ? String(source["type"]) : "";
+  const type = typeIn(source);
   if (acceptsAnyWorkSource || (workSourceTypes.includes(type) && !sources.types.includes(type)))
     return undefined;
   try {

@@ -109,7 +109,12 @@ export class JobStarter {
         this.#jobs.set(claim, job);
         this.#size++;
         this.#startCount++;
-        const requested = claim.source === "retry" ? claim.state.retry?.job_id : undefined;
+        const retry = claim.source === "retry" ? claim.state.retry : undefined;
+        if (retry != null)
+          this.#context.log.info(
+            `${nameOf(claim)} runs again (${job.id}): attempt ${retry.attempt} at its slot ${retry.slot}`,
+          );
+        const requested = retry?.job_id;
         if (order !== undefined || requested != null) {
           void this.#startOrdered(job, order ?? requested ?? "", mayStart);
           if (order !== undefined) return [job];

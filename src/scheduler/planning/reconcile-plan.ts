@@ -54,7 +54,8 @@ export function planUnplanned(
     return planAfter(input, changes, latestSlot(schedule, state, new Date(countedMs), now));
   const firstMs = firstAfterRun({ ...input, schedule, state });
   if (firstMs === undefined || firstMs > now.getTime()) return planAfter(input, changes);
-  const isForeign = isAdopted && state.last_started_at == null && state.last_completed_at == null;
+  const isForeign =
+    isAdopted && countedMs === undefined && state.last_started_at == null && state.last_completed_at == null;
   if (isForeign) return planAfter(input, changes, new Date(firstMs));
   return planAfter(input, changes, schedule.type === "interval" ? now : undefined);
 }

@@ -208,7 +208,7 @@ function counted(
   const isHeldBack = schedule?.type === "cron" && (plan?.source === "paused" || plan?.source === "manual");
   const isTriedAgain = plan?.source === "retry" && state.backfill != null;
   if (isTriedAgain) return { patch, plan };
-  if (isHeldBack || state.accounted_until != null)
+  if (isHeldBack || replaced.after.accounted_until != null)
     Object.assign(patch, { accounted_until: isHeldBack ? isoText(now) : null });
   if (unrun === undefined) return { patch, plan };
   const missed_count = (state.missed_count ?? 0) + unrun.count;

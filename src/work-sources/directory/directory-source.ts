@@ -246,7 +246,7 @@ export function createDirectorySource(
   const { path } = config;
   if (typeof path !== "string" || path === "" || path.includes("\0"))
     throw invalidSource(
-      `The path of a work source of type "directory" is ${quote(path)}, expected the path of a directory.`,
+      `The path of a work source of type "directory" is ${path === undefined ? "missing" : quote(path)}, expected the path of a directory.`,
     );
   return new DirectorySource({ path, claimExpiryMs: claimExpiryMs(config), clock, logger });
 }

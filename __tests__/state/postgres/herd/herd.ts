@@ -55,6 +55,8 @@ export class Herd implements AsyncDisposable {
   readonly witness: Witness;
   readonly watch: StateWatch;
   readonly outages: Outage[] = [];
+  /** Outages after which the node went on. */
+  readonly stops: Outage[] = [];
   readonly leaseMs: number;
   readonly checkInterval: number;
   readonly #options: HerdOptions;
@@ -131,6 +133,15 @@ export class Herd implements AsyncDisposable {
     return this.#noteOutage(node, beforeMs);
   }
 
+  /** A node that stands still for a while, at whatever it was doing. */
+  async stopFor(node: HerdNode, ms: number): Promise<void> {
+    const beforeMs = await this.witness.now();
+    node.child.signal("SIGSTOP");
+    await setTimeout(ms);
+    this.stops.push({ node: node.name, beforeMs, afterMs: await this.witness.now() });
+    node.child.signal("SIGCONT");
+  }
+
   /** How long a node has lived since, by its signs of life. */
   async livedMs({ name }: HerdNode, sinceMs: number): Promise<number> {
     const beats = (await this.witness.beats()).filter(({ node, atMs }) => node === name && atMs > sinceMs);
@@ -185,7 +196,7 @@ export class Herd implements AsyncDisposable {
       this.witness.beats(),
       store.jobs.list({ limit: 1_000_000 }),
     ]);
-    const outages = [...this.outages, ...standstills(beats, this.leaseMs)];
+    const outages = [...this.outages, ...this.stops, ...standstills(beats, this.leaseMs)];
     const { seen, looks } = this.watch;
     const capacities = Object.fromEntries(
       this.#options.agents.map(({ name, instances }) => [name, instances?.max_concurrent ?? 1]),

@@ -14,3 +14,22 @@ describe("three nodes of which a random one is killed every few seconds", () => 
     expect(takeovers.length).toBeGreaterThan(20);
   });
 });
+
+describe("three nodes that are killed, stopped and restarted at random", () => {
+  it.each(Array.from({ length: 10 }, (_, index) => 100 + index))(
+    "lose no slot, run no attempt twice and keep to the capacity (seed %i)",
+    async (seed) => {
+      const { breaches, runs, cut, continued } = await runKilledNodes({
+        kills: 30,
+        everyMs: 1_000,
+        agents: 40,
+        seed,
+        troubles: ["kill", "stop", "restart"],
+        jobMs: [5, 200],
+      });
+      process.stdout.write(`seed ${seed}: ${runs} runs, ${cut} cut, ${continued} continued\n`);
+      expect(breaches).toEqual([]);
+      expect(cut).toBeGreaterThan(0);
+    },
+  );
+});

@@ -1,7 +1,8 @@
-/** Three nodes under load, of which one is killed every so often, and another takes its place after a while. */
+/** Three nodes under load, of which one is killed, stopped or restarted every so often. */
 import { setTimeout } from "node:timers/promises";
 import { seededRandom } from "../../../../src/random.js";
 import { busyAgents, Herd } from "./herd.js";
+import { cutRuns } from "./oracle.js";
 
 export interface KilledNodes {
   readonly breaches: readonly string[];
@@ -10,7 +11,13 @@ export interface KilledNodes {
   /** A lease and two checks. */
   readonly allowedMs: number;
   readonly runs: number;
+  /** Runs whose process was gone before their end, and how many of their slots ran again as the next attempt. */
+  readonly cut: number;
+  readonly continued: number;
 }
+
+/** `stop`: SIGSTOP, for up to two leases; `restart`: the node leaves, and a new one comes at once. */
+export type Trouble = "kill" | "stop" | "restart";
 
 export async function runKilledNodes({
   kills,
@@ -18,20 +25,33 @@ export async function runKilledNodes({
   agents,
   leaseMs = 2_000,
   seed = 1,
+  troubles = ["kill"],
+  jobMs = [100, 700],
 }: {
   kills: number;
   everyMs: number;
   agents: number;
   leaseMs?: number;
   seed?: number;
+  troubles?: readonly Trouble[];
+  jobMs?: readonly [number, number];
 }): Promise<KilledNodes> {
   const random = seededRandom(seed);
-  await using herd = await Herd.make({ agents: busyAgents(agents), jobMs: [100, 700], leaseMs });
+  await using herd = await Herd.make({ agents: busyAgents(agents), jobMs, leaseMs });
   await Promise.all([herd.add(), herd.add(), herd.add()]);
   for (let killed = 0; killed < kills; killed++) {
     await setTimeout(everyMs * (0.5 + random()));
     const victim = herd.nodes[Math.floor(random() * herd.nodes.length)];
     if (victim === undefined) break;
+    const trouble = troubles[Math.floor(random() * troubles.length)] ?? "kill";
+    if (trouble === "stop") {
+      await herd.stopFor(victim, 2 * leaseMs * random());
+      continue;
+    }
+    if (trouble === "restart") {
+      await Promise.all([herd.leave([victim]), herd.add()]);
+      continue;
+    }
     // In the midst of its work.
     await herd.until(() => herd.isBusy(victim));
     await herd.kill(victim);
@@ -45,6 +65,6 @@ export async function runKilledNodes({
   await setTimeout(1_000);
   await herd.leave();
   const breaches = await herd.breaches(untilMs);
-  const runs = (await herd.witness.runs()).length;
-  return { breaches, takeovers: await herd.takeovers(), allowedMs, runs };
+  const runs = await herd.witness.runs();
+  return { breaches, takeovers: await herd.takeovers(), allowedMs, runs: runs.length, ...cutRuns({ runs }) };
 }

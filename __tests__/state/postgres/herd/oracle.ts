@@ -46,34 +46,34 @@ const nameOf = ({ agent, schedule }: { agent: string; schedule: string | null })
   `${agent}/${schedule}`;
 
 /** A slot that was cut off runs again as its next attempt: no attempt at a slot is ever run twice. */
-function slotsRunTwice({ runs, records, outages }: History): string[] {
-  const attempts = new Map(records.map(({ id, attempt }) => [id, attempt]));
+function slotsRunTwice({ runs }: History): string[] {
   const first = new Map<string, Run>();
   const breaches: string[] = [];
   for (const run of runs) {
-    // The record of a node that was killed may be missing: the first attempt does not say that it is tried again.
-    const attempt = attempts.get(run.jobId) ?? (run.source === "retry" ? run.jobId : 1);
-    const slot = `attempt ${attempt} of ${nameOf(run)} at ${run.slot}`;
+    const slot = `attempt ${run.attempt} of ${nameOf(run)} at ${run.slot}`;
     const other = first.get(slot);
-    if (other === undefined || mayHaveLost(other, run, outages)) first.set(slot, run);
+    if (other === undefined) first.set(slot, run);
     else breaches.push(`${slot} was run twice: ${other.jobId} on ${other.node}, ${run.jobId} on ${run.node}`);
   }
   return breaches;
 }
 
-/** Whether the node of a run stood still for so long, before the next of the same slot, that its claim was given back. */
-function mayHaveLost(run: Run, next: Run, outages: readonly Outage[]): boolean {
-  return outages.some(
-    ({ node, isStandstill, beforeMs, afterMs }) =>
-      isStandstill === true && node === run.node && afterMs >= run.claimedMs && beforeMs <= next.claimedMs,
-  );
+/** Runs whose process was gone before their end, and how many of their slots ran again as the next attempt. */
+export function cutRuns({ runs }: Pick<History, "runs">): {
+  readonly cut: number;
+  readonly continued: number;
+} {
+  const attempts = new Set(runs.map((run) => `${nameOf(run)} ${run.slot} ${run.attempt}`));
+  const cut = runs.filter(({ endedMs }) => endedMs === undefined);
+  const continued = cut.filter((run) => attempts.has(`${nameOf(run)} ${run.slot} ${run.attempt + 1}`));
+  return { cut: cut.length, continued: continued.length };
 }
 
 /** When a job surely ran under a claim of its own: what was told to end, or its node cut off, counts only until then. */
 function surelyRan(run: Run, outages: readonly Outage[]): { from: number; to: number } | undefined {
-  const outage = outages.find(({ node, beforeMs }) => node === run.node && beforeMs >= run.startedMs);
-  const cut =
-    outage !== undefined && outage.beforeMs < (run.endedMs ?? Infinity) ? outage.beforeMs : undefined;
+  const own = outages.filter(({ node, afterMs }) => node === run.node && afterMs >= run.startedMs);
+  const firstMs = Math.max(run.startedMs, Math.min(...own.map(({ beforeMs }) => beforeMs)));
+  const cut = firstMs < (run.endedMs ?? Infinity) ? firstMs : undefined;
   if (run.wasTold && cut === undefined) return undefined;
   const to = cut ?? run.endedMs;
   return to === undefined ? undefined : { from: run.startedMs, to };

@@ -7,6 +7,8 @@ export interface Run {
   readonly agent: string;
   readonly schedule: string;
   readonly slot: string;
+  /** As its job was told. */
+  readonly attempt: number;
   readonly source: string | null;
   readonly jobId: string;
   /** What the store says it was claimed at. */
@@ -37,7 +39,7 @@ export class Witness {
   /** In a schema that is there already. */
   async make(): Promise<void> {
     await this.#pool.query(`
-      create table "${this.#schema}".runs (key text primary key, node text, agent text, schedule text, slot text, source text,
+      create table "${this.#schema}".runs (key text primary key, node text, agent text, schedule text, slot text, attempt int, source text,
         job_id text, claimed_at text, started_at timestamptz default clock_timestamp(), ended_at timestamptz, was_told boolean default false);
       create table "${this.#schema}".beats (node text, at timestamptz default clock_timestamp())`);
   }
@@ -51,7 +53,7 @@ export class Witness {
 
   async runs(): Promise<Run[]> {
     const { rows } = await this.#pool.query(
-      `select node, agent, schedule, slot, source, job_id, claimed_at, was_told, extract(epoch from started_at)::float8 * 1000 as started,
+      `select node, agent, schedule, slot, attempt, source, job_id, claimed_at, was_told, extract(epoch from started_at)::float8 * 1000 as started,
         extract(epoch from ended_at)::float8 * 1000 as ended from "${this.#schema}".runs order by started_at, key`,
     );
     return rows.map((row: Readonly<Record<string, unknown>>) => ({
@@ -59,6 +61,7 @@ export class Witness {
       agent: String(row["agent"]),
       schedule: String(row["schedule"]),
       slot: String(row["slot"]),
+      attempt: Number(row["attempt"]),
       source: textOr(row["source"]),
       jobId: String(row["job_id"]),
       claimedMs: Date.parse(String(row["claimed_at"])),

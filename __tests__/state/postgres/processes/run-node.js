@@ -65,9 +65,19 @@ async function run({ agent, schedule, record, signal }) {
   const key = `${node} ${record.id} ${performance.now()}`;
   // What is noted later than it happened makes an interval shorter, and none is found that was not there.
   await note(
-    `insert into "${schema}".runs (key, node, agent, schedule, slot, source, job_id, claimed_at)
-      values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (key) do nothing`,
-    [key, node, agent.name, schedule, record.slot, record.source, record.id, record.started_at],
+    `insert into "${schema}".runs (key, node, agent, schedule, slot, attempt, source, job_id, claimed_at)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (key) do nothing`,
+    [
+      key,
+      node,
+      agent.name,
+      schedule,
+      record.slot,
+      record.attempt,
+      record.source,
+      record.id,
+      record.started_at,
+    ],
   );
   const startedMs = performance.now();
   const [shortest, longest] = jobMs === "long" ? [0, 0] : jobMs;

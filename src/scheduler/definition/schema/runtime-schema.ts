@@ -62,7 +62,7 @@ export const RUNTIMES: Readonly<Record<string, TypedMap>> = {
         examples: ["https://example.org/hook"],
       }),
       method: optional(
-        fitting('one such as "POST"', (given) => HTTP_METHODS.includes(String(given).toUpperCase()), {
+        fitting('one such as "POST"', isMethod, {
           type: "string",
           default: "POST",
           description: "The HTTP method.",
@@ -126,6 +126,10 @@ export function envSchema(): Schema {
       "Environment variables of the agent's commands.",
     ),
   );
+}
+
+function isMethod(given: unknown): boolean {
+  return typeof given === "string" && HTTP_METHODS.includes(given.toUpperCase());
 }
 
 function isAddress(given: unknown): boolean {
