@@ -158,6 +158,19 @@ export function interruption(state: Partial<ScheduleState>, now: Date): Schedule
   };
 }
 
+/** What a job of a slot that failed leaves behind where it is tried again: the slot, and when. */
+export function failedTry(state: Partial<ScheduleState>, failures: number, at: Date): ScheduleStatePatch {
+  const { retry, interrupted_count } = state;
+  const slot = retry ?? { ...interruptedSlot(state, at), attempt: 1 };
+  const next_run_at = isoText(at);
+  return {
+    retry: { ...slot, attempt: slot.attempt + 1, failures, at: next_run_at },
+    interrupted_count: interrupted_count ?? null,
+    next_run_at,
+    next_run_source: "retry",
+  };
+}
+
 /** The first attempt at a slot. A state that says `running` without a claim knows only when its run began. */
 function interruptedSlot(
   { claim, next_run_at, last_run_at }: Partial<ScheduleState>,
