@@ -164,7 +164,11 @@ export class Guarantees implements StateWitness, JobWitness {
     this.#checkRoom(job, process);
     this.#checkState(job, process);
     if (source === "paused") world.fail("a pause is no slot", `${name} of ${key} at the end of one`);
-    const wrong = this.#attempts.started(job, this.#lapsed.get(key) === slot || this.hasGivenUp);
+    const wrong = this.#attempts.started(
+      job,
+      world.passing,
+      this.#lapsed.get(key) === slot || this.hasGivenUp,
+    );
     if (wrong !== undefined) world.fail("attempts at a slot count up", `${name} of ${key}: ${wrong}`);
     const isLapsed = this.#lapsed.get(key) === slot;
     if (source === "catch-up" && !isLapsed && world.wasCalmSince(Date.parse(slot ?? "")))
@@ -623,10 +627,13 @@ export function slotLost(before: KnownState, after: KnownState): string | undefi
 export class SlotAttempts {
   readonly #latest = new Map<string, number>();
 
-  /** What is wrong with the attempt of a job that starts. `mayRepeat`: its claim was given back after an earlier start. */
-  started({ key, info: { job } }: SimulatedJob, mayRepeat: boolean): string | undefined {
+  /**
+   * What is wrong with the attempt of a job that starts. `mayRepeat`: its claim was given back after an earlier start.
+   * `passing`: a clock that was set back by more than a period shows the same slots again.
+   */
+  started({ key, info: { job } }: SimulatedJob, passing: number, mayRepeat: boolean): string | undefined {
     const { slot, attempt, trigger, source } = job;
-    const name = `${key} ${slot}`;
+    const name = `${passing} ${key} ${slot}`;
     const latest = this.#latest.get(name) ?? 0;
     this.#latest.set(name, Math.max(latest, attempt));
     const isRetry = source === "retry";

@@ -212,9 +212,10 @@ function counted(
   const unrun = unrunSlots({ ...replaced, plan });
   // What passes during a pause is counted when the schedule is planned again.
   const isHeldBack = schedule?.type === "cron" && (plan?.source === "paused" || plan?.source === "manual");
-  const isTriedAgain = replaced.after.retry != null && state.backfill != null;
-  if (isTriedAgain) return { patch, plan };
-  if (isHeldBack || state.accounted_until != null)
+  // From when times are counted stays while a slot is tried again: its time may lie ahead, where a clock was set back.
+  const isOpen = replaced.after.retry != null && (state.accounted_until != null || state.backfill != null);
+  if (isOpen && unrun === undefined) return { patch, plan };
+  if (!isOpen && (isHeldBack || state.accounted_until != null))
     Object.assign(patch, { accounted_until: isHeldBack ? isoText(now) : null });
   if (unrun === undefined) return { patch, plan };
   const missed_count = (state.missed_count ?? 0) + unrun.count;

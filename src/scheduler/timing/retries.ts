@@ -60,7 +60,8 @@ export function retryDelayMs(
 
 /** No try waits longer. */
 export function longestRetryDelayMs(retries: number | RetryOptions | undefined): number {
-  if (retries === undefined || typeof retries === "number") return DEFAULT_LONGEST_MS;
+  if (retries === undefined) return 0;
+  if (typeof retries === "number") return DEFAULT_LONGEST_MS;
   const { delay, max_delay } = retries;
   if (max_delay !== undefined) return parseInterval(max_delay);
   return Math.max(DEFAULT_LONGEST_MS, delay === undefined ? 0 : parseInterval(delay));
