@@ -45,7 +45,7 @@ interface LastRun {
   readonly claimedWallMs: number;
   readonly endedWallMs: number;
   readonly endedMs: number;
-  readonly end: SimulatedJob["end"];
+  readonly isFailure: boolean;
 }
 
 interface GivenFleet {
@@ -186,7 +186,8 @@ export class Guarantees implements StateWitness, JobWitness {
       claimedWallMs: Date.parse(job.info.job.started_at),
       endedWallMs: clock.wallMs,
       endedMs: nowMs,
-      end: job.end,
+      // A slot that waits for a further try, and is dropped with its schedule, is no failure.
+      isFailure: job.end === "failed" && job.info.definition.retries === undefined,
     });
     if (job.key === WITNESS) this.#beatAtMs = nowMs + WITNESS_INTERVAL_MS;
   }
@@ -410,7 +411,7 @@ export class Guarantees implements StateWitness, JobWitness {
     if (last.claimedWallMs > last.endedWallMs) return;
     const given = this.#definitionsSince(key, last.endedMs);
     const waits = given.map(({ interval = "0s", on_failure: policy = "backoff" }) => {
-      const factor = last.end === "failed" && policy === "backoff" ? 2 : 1;
+      const factor = last.isFailure && policy === "backoff" ? 2 : 1;
       return secondsMs(interval) * factor;
     });
     const isFromStart = given.some(({ anchor }) => anchor === "start");

@@ -148,11 +148,12 @@ export function interruption(state: Partial<ScheduleState>, now: Date): Schedule
     };
   const times = Math.min((state.interrupted_count ?? 0) + 1, MOST_INTERRUPTIONS);
   const attempt = (retry?.attempt ?? 1) + 1;
+  const again = retry?.at == null ? retry : { ...retry, at: null };
   const waitMs = WAITS_MS[times] ?? 0;
   return {
     ...common,
     interrupted_count: times,
-    retry: retry == null ? { ...interruptedSlot(state, now), attempt } : { ...retry, attempt },
+    retry: again == null ? { ...interruptedSlot(state, now), attempt } : { ...again, attempt },
     next_run_at: isoText(new Date(now.getTime() + waitMs)),
     next_run_source: "retry",
   };

@@ -11,7 +11,7 @@ import type { PlanSource, ScheduleHint, ScheduleState } from "../../state/schedu
 import { nextCronRun, previousCronRun } from "../timing/cron.js";
 import { SchedulerError } from "../errors.js";
 import { parseInterval, readInterval, withJitter } from "../timing/interval.js";
-import { longestRetryDelayMs } from "../timing/retries.js";
+import { retryDelayMs } from "../timing/retries.js";
 import {
   type CronSchedule,
   cronExpression,
@@ -77,10 +77,11 @@ function choose(nowMs: number, schedule: Schedule, state: KnownState, random: Ra
 
 /** A slot that is tried again: at the time that was planned for it, or as soon as a pause ends that put it off. */
 function nextAttempt(nowMs: number, { retries }: Schedule, state: KnownState): Candidate {
-  const { plannedMs = nowMs, plannedSource, retryMs = nowMs } = state;
+  const { plannedMs = nowMs, plannedSource, retryMs = nowMs, failedTries } = state;
+  const retryWaitMs = state.retryMs === undefined ? undefined : retryDelayMs(retries, failedTries);
   if (plannedSource === "manual") return { atMs: plannedMs, source: "retry" };
   // A time further ahead is from before the clock was set back.
-  const latestMs = nowMs + Math.max(LONGEST_INTERRUPTION_WAIT_MS, longestRetryDelayMs(retries));
+  const latestMs = nowMs + (retryWaitMs ?? LONGEST_INTERRUPTION_WAIT_MS);
   const wishedMs = plannedSource === "retry" ? plannedMs : Math.max(retryMs, nowMs);
   return { atMs: Math.min(wishedMs, latestMs), source: "retry" };
 }
@@ -234,6 +235,7 @@ interface KnownState {
   readonly plannedSource: PlanSource | undefined;
   /** When a failed slot is tried again. */
   readonly retryMs: number | undefined;
+  readonly failedTries: number;
   readonly pausedUntilMs: number | undefined;
   readonly failures: number;
   readonly hint: KnownHint | undefined;
@@ -257,6 +259,7 @@ function readState(state: Partial<ScheduleState>): KnownState {
     plannedMs: readTime("next_run_at", state.next_run_at),
     plannedSource: state.next_run_source ?? undefined,
     retryMs: readTime("retry.at", state.retry?.at),
+    failedTries: readCount("retry.failures", state.retry?.failures),
     pausedUntilMs: readTime("paused_until", state.paused_until),
     failures: readCount("failure_count", state.failure_count),
     hint: state.hint == null ? undefined : readHint(state.hint),

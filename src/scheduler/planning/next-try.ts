@@ -3,7 +3,7 @@ import { isoTimeMs } from "../../iso-time.js";
 import { failedTry, isRetried } from "../../state/claim-rules.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import { nextCronRun } from "../timing/cron.js";
-import { retryDelayMs } from "../timing/retries.js";
+import { isTriedAgain, retryDelayMs } from "../timing/retries.js";
 import { cronExpression, type Schedule } from "../timing/schedule.js";
 
 export interface FailedTry {
@@ -21,8 +21,8 @@ export function nextTry(
   // A job on request, while an earlier slot waits for its next attempt: only one of the two can be kept.
   if (claim == null || (retry != null && !isRetried(state))) return undefined;
   const failures = (retry?.failures ?? 0) + 1;
-  const delayMs = retryDelayMs(schedule.retries, failures, status);
-  if (delayMs === undefined) return undefined;
+  const delayMs = retryDelayMs(schedule.retries, failures);
+  if (delayMs === undefined || !isTriedAgain(schedule.retries, failures, status)) return undefined;
   const at = new Date(failedAt.getTime() + delayMs);
   return at.getTime() < nextTimeOf(schedule, state, failedAt) ? failedTry(state, failures, at) : undefined;
 }

@@ -48,7 +48,7 @@ export function unrunSlots(replaced: ReplacedPlan): UnrunSlots | undefined {
   const open =
     schedule?.type === "once" && triedMs !== undefined && plan === undefined ? onceTimeMs(schedule) : 0;
   // The time of a `once` that passed while a job requested before it was tried again.
-  if (triedMs !== undefined && triedMs < open) return single(open);
+  if (triedMs !== undefined && triedMs < open && open <= now.getTime()) return single(open);
   const isUsed = triedMs !== undefined || (replaced.isRun && isClaimed(state, plannedMs));
   const own = isUsed || !isSlot(schedule, state.next_run_source, plannedMs) ? undefined : single(plannedMs);
   // An order replaces the grid times until it runs: it may name a time of last year.

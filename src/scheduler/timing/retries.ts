@@ -43,28 +43,26 @@ const DEFAULT_LONGEST_MS = 10 * UNIT_MS.m;
 /** More doublings would only pass the longest wait by more. */
 const MOST_DOUBLINGS = 40;
 
-/** How long a slot waits after its failure number `failures`; `undefined` when it is not tried again. */
+/** Whether a slot is tried again after its failure number `failures`. */
+export function isTriedAgain(retries: number | RetryOptions, failures: number, status: string): boolean {
+  const options: RetryOptions = typeof retries === "number" ? { count: retries } : retries;
+  const { count, on } = options;
+  return failures <= count && (on === undefined ? ENDS.has(status) : on.some((end) => end === status));
+}
+
+/** How long a slot waits after its failure number `failures`; `undefined` without retries. */
 export function retryDelayMs(
   retries: number | RetryOptions | undefined,
   failures: number,
-  status: string,
 ): number | undefined {
   if (retries === undefined) return undefined;
-  const { count, delay, backoff, on } = typeof retries === "number" ? { count: retries } : retries;
-  if (failures > count || (on !== undefined ? !on.some((end) => end === status) : !ENDS.has(status)))
-    return undefined;
+  const options: RetryOptions = typeof retries === "number" ? { count: retries } : retries;
+  const { delay, backoff, max_delay } = options;
   const delayMs = delay === undefined ? DEFAULT_DELAY_MS : parseInterval(delay);
-  const doublings = backoff === "constant" ? 0 : Math.min(failures - 1, MOST_DOUBLINGS);
-  return Math.min(delayMs * 2 ** doublings, longestRetryDelayMs(retries));
-}
-
-/** No try waits longer. */
-export function longestRetryDelayMs(retries: number | RetryOptions | undefined): number {
-  if (retries === undefined) return 0;
-  if (typeof retries === "number") return DEFAULT_LONGEST_MS;
-  const { delay, max_delay } = retries;
-  if (max_delay !== undefined) return parseInterval(max_delay);
-  return Math.max(DEFAULT_LONGEST_MS, delay === undefined ? 0 : parseInterval(delay));
+  const longestMs =
+    max_delay === undefined ? Math.max(DEFAULT_LONGEST_MS, delayMs) : parseInterval(max_delay);
+  const doublings = backoff === "constant" ? 0 : Math.min(Math.max(failures - 1, 0), MOST_DOUBLINGS);
+  return Math.min(delayMs * 2 ** doublings, longestMs);
 }
 
 /** Throws a ScheduleDefinitionError that says what is wrong. */
