@@ -150,9 +150,12 @@ export class JobStarter {
       if (isRecorded) await store.startJobs([job.job]);
     } catch (error) {
       reportTrouble(this.#context, job.claim, "Could not record the start of a job of", error);
-      if (typeof order === "string") wakeAfter(this.#context.clock, ORDER_WAIT_MS, () => this.#giveBack(job));
-      else this.#end(job, failureOf(error, job.isStopped));
-      return;
+      if (typeof order !== "string") return this.#end(job, failureOf(error, job.isStopped));
+      // The slot is the same as before: it is no failure, and it waits until its order can be read.
+      if (mayStart() && !job.isStopped) {
+        await new Promise<void>((wake) => wakeAfter(this.#context.clock, ORDER_WAIT_MS, wake));
+        return this.#startOrdered(job, order, mayStart);
+      }
     }
     // A triggered job was promised to its caller, so that a stop waits for it.
     if (typeof order === "string" && !mayStart()) {
