@@ -45,7 +45,7 @@ interface LastRun {
   readonly claimedWallMs: number;
   readonly endedWallMs: number;
   readonly endedMs: number;
-  readonly end: SimulatedJob["end"];
+  readonly isFailure: boolean;
 }
 
 interface GivenFleet {
@@ -164,7 +164,11 @@ export class Guarantees implements StateWitness, JobWitness {
     this.#checkRoom(job, process);
     this.#checkState(job, process);
     if (source === "paused") world.fail("a pause is no slot", `${name} of ${key} at the end of one`);
-    const wrong = this.#attempts.started(job, this.#lapsed.get(key) === slot || this.hasGivenUp);
+    const wrong = this.#attempts.started(
+      job,
+      world.passing,
+      this.#lapsed.get(key) === slot || this.hasGivenUp,
+    );
     if (wrong !== undefined) world.fail("attempts at a slot count up", `${name} of ${key}: ${wrong}`);
     const isLapsed = this.#lapsed.get(key) === slot;
     if (source === "catch-up" && !isLapsed && world.wasCalmSince(Date.parse(slot ?? "")))
@@ -182,7 +186,8 @@ export class Guarantees implements StateWitness, JobWitness {
       claimedWallMs: Date.parse(job.info.job.started_at),
       endedWallMs: clock.wallMs,
       endedMs: nowMs,
-      end: job.end,
+      // A slot that waits for a further try, and is dropped with its schedule, is no failure.
+      isFailure: job.end === "failed" && job.info.definition.retries === undefined,
     });
     if (job.key === WITNESS) this.#beatAtMs = nowMs + WITNESS_INTERVAL_MS;
   }
@@ -406,7 +411,7 @@ export class Guarantees implements StateWitness, JobWitness {
     if (last.claimedWallMs > last.endedWallMs) return;
     const given = this.#definitionsSince(key, last.endedMs);
     const waits = given.map(({ interval = "0s", on_failure: policy = "backoff" }) => {
-      const factor = last.end === "failed" && policy === "backoff" ? 2 : 1;
+      const factor = last.isFailure && policy === "backoff" ? 2 : 1;
       return secondsMs(interval) * factor;
     });
     const isFromStart = given.some(({ anchor }) => anchor === "start");
@@ -623,10 +628,13 @@ export function slotLost(before: KnownState, after: KnownState): string | undefi
 export class SlotAttempts {
   readonly #latest = new Map<string, number>();
 
-  /** What is wrong with the attempt of a job that starts. `mayRepeat`: its claim was given back after an earlier start. */
-  started({ key, info: { job } }: SimulatedJob, mayRepeat: boolean): string | undefined {
+  /**
+   * What is wrong with the attempt of a job that starts. `mayRepeat`: its claim was given back after an earlier start.
+   * `passing`: a clock that was set back by more than a period shows the same slots again.
+   */
+  started({ key, info: { job } }: SimulatedJob, passing: number, mayRepeat: boolean): string | undefined {
     const { slot, attempt, trigger, source } = job;
-    const name = `${key} ${slot}`;
+    const name = `${passing} ${key} ${slot}`;
     const latest = this.#latest.get(name) ?? 0;
     this.#latest.set(name, Math.max(latest, attempt));
     const isRetry = source === "retry";

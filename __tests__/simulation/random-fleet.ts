@@ -50,6 +50,7 @@ export interface SimulatedSchedule {
   readonly on_failure?: string;
   readonly missed?: string;
   readonly on_interrupt?: string;
+  readonly retries?: object;
 }
 
 export interface SimulatedAgent {
@@ -123,6 +124,7 @@ function randomSchedule(dice: Dice, wallMs: number): SimulatedSchedule {
     ...(dice.chance(0.4) ? { on_failure: dice.pick(["backoff", "continue", "pause"]) } : {}),
     ...missed(dice),
     ...interrupted(kind),
+    ...retried(kind),
   };
   if (kind < 0.5) return { type: "cron", ...dice.pick(CRONS), ...limits };
   return {
@@ -141,6 +143,13 @@ function missed(dice: Dice): { missed?: string } {
 /** Some schedules run at most once. From a number that was drawn before, so that the seeds of planted bugs stay theirs. */
 function interrupted(drawn: number): { on_interrupt?: string } {
   return (drawn * 1_000) % 1 < 0.15 ? { on_interrupt: "skip" } : {};
+}
+
+/** Some failed slots are tried again; drawn as above. */
+function retried(drawn: number): { retries?: object } {
+  const chance = (drawn * 100_000) % 1;
+  if (chance >= 0.25) return {};
+  return { retries: { count: 1 + Math.floor(chance * 12), delay: chance < 0.12 ? "1s" : "3s" } };
 }
 
 export function secondsMs(text: string): number {

@@ -81,7 +81,7 @@ export class SharedGuarantees implements JobWitness, StateWitness {
     if (source !== "manual" && this.#startedSlots.has(slotName))
       world.fail("one start per slot", `${name} of ${key} for ${slot} on ${node.name}`);
     this.#startedSlots.add(slotName);
-    const wrong = this.#attempts.started(job, this.#givenBack.has(`${key} ${slot}`));
+    const wrong = this.#attempts.started(job, world.passing, this.#givenBack.has(`${key} ${slot}`));
     if (wrong !== undefined) world.fail("attempts at a slot count up", `${name} of ${key}: ${wrong}`);
     this.#checkClaim(job, node);
     const slotMs = Date.parse(slot ?? "");

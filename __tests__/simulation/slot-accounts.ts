@@ -67,17 +67,28 @@ export class SlotAccounts {
   changed(name: string, before: KnownState, after: KnownState): void {
     const { world, definitionsOf } = this.#options;
     const counted = (after.missed_count ?? 0) - (before.missed_count ?? 0);
-    if (counted > 0)
-      this.#owed.set(name, { count: (this.#owed.get(name)?.count ?? 0) + counted, atMs: world.nowMs });
+    if (counted > 0) {
+      // A fault excuses what was owed at its time, also where more is counted later.
+      const { count = 0, atMs = world.nowMs } = this.#owed.get(name) ?? {};
+      this.#owed.set(name, { count: count + counted, atMs });
+    }
     const isSame =
       before.next_run_at === after.next_run_at &&
       before.next_run_source === after.next_run_source &&
       before.accounted_until === after.accounted_until;
     const definitions = definitionsOf(name);
     // A schedule that is not defined has no slots. While a process starts, nothing is defined.
-    if (definitions.length === 0 && after.accounted_until == null) this.#openSince.delete(name);
-    if (definitions.length === 0) return;
-    if (isSame) return this.#noteUnexplained(name, counted);
+    if (definitions.length === 0) {
+      if (after.accounted_until == null) this.#openSince.delete(name);
+      // The last write of a process that died.
+      else if (after.next_run_source === "paused")
+        this.#openSince.set(name, Date.parse(after.accounted_until));
+      return;
+    }
+    if (isSame) {
+      if (after.status === "disabled") this.#openSince.delete(name);
+      return this.#noteUnexplained(name, counted);
+    }
     if (this.#isEdit(before, after)) return;
     const expected = new Set<number>();
     for (const schedule of definitions)
@@ -130,7 +141,16 @@ export class SlotAccounts {
   ): readonly number[] {
     const { world, isOnGrid } = this.#options;
     const retried = before.retry?.slot;
-    if (after.retry != null) return [0];
+    if (after.retry != null) {
+      // The slot of an interval that came due beside a job on request; a store that recovers does not know of it.
+      const isBeside =
+        schedule.type === "interval" && before.retry == null && before.claim?.source === "manual";
+      return isBeside && Date.parse(before.next_run_at ?? "") <= world.clock.wallMs ? [0, 1] : [0];
+    }
+    if (schedule.type === "once" && retried != null && after.next_run_at == null) {
+      const isPassed = Date.parse(schedule.at ?? "") > Date.parse(retried);
+      if (isPassed) return [1];
+    }
     const plannedMs = Date.parse(retried ?? before.next_run_at ?? "");
     const nextMs = Date.parse(after.next_run_at ?? "");
     const sinceMs = this.#openSince.get(name);

@@ -4,6 +4,7 @@ import type { AgentRuntime } from "../runner/agent-runtime.js";
 import type { RuntimeJob } from "../runner/runtime.js";
 import type { JobRecord } from "../state/job-log/job-log.js";
 import type { ScheduleWorkSource, WorkItem } from "../work-sources/work-source.js";
+import type { RetryOptions } from "./timing/retries.js";
 import type { Schedule } from "./timing/schedule.js";
 
 /** A worker. A key that is not listed here is a typing mistake, and `start` rejects it. */
@@ -19,6 +20,8 @@ export interface Agent {
   readonly runtime?: AgentRuntime | undefined;
   /** How long a job may take: milliseconds, or text such as "5m". @default for ever */
   readonly timeout?: number | string | undefined;
+  /** How often a failed job of a schedule without `retries` is tried again. @default 0 */
+  readonly retries?: number | RetryOptions | undefined;
   /** Whatever the host wants to keep with the agent. Rota does not read it. */
   readonly data?: unknown;
 }

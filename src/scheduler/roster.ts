@@ -107,7 +107,7 @@ export class Roster {
       checkText("schedule name", name);
       validateSchedule(schedule);
       if (refusal !== undefined) throw refusal;
-      const whole = withDefaults(schedule, this.#defaults);
+      const whole = withDefaults(schedule, agent, this.#defaults);
       if (whole !== schedule) validateSchedule(whole);
       this.#entries.set({ agent: agent.name, schedule: name }, { agent, schedule: whole });
     } catch (error) {
@@ -118,7 +118,12 @@ export class Roster {
   }
 }
 
-function withDefaults(schedule: AgentSchedule, { timezone, jitterPercent }: FleetDefaults): AgentSchedule {
+function withDefaults(
+  schedule: AgentSchedule,
+  { retries }: Agent,
+  { timezone, jitterPercent }: FleetDefaults,
+): AgentSchedule {
+  if (schedule.retries === undefined && retries !== undefined) schedule = { ...schedule, retries };
   if (schedule.type === "cron" && schedule.timezone === undefined && timezone !== undefined)
     return { ...schedule, timezone };
   if (schedule.type === "interval" && schedule.jitter === undefined && jitterPercent !== undefined)

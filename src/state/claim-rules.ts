@@ -148,12 +148,26 @@ export function interruption(state: Partial<ScheduleState>, now: Date): Schedule
     };
   const times = Math.min((state.interrupted_count ?? 0) + 1, MOST_INTERRUPTIONS);
   const attempt = (retry?.attempt ?? 1) + 1;
+  const again = retry?.at == null ? retry : { ...retry, at: null };
   const waitMs = WAITS_MS[times] ?? 0;
   return {
     ...common,
     interrupted_count: times,
-    retry: retry == null ? { ...interruptedSlot(state, now), attempt } : { ...retry, attempt },
+    retry: again == null ? { ...interruptedSlot(state, now), attempt } : { ...again, attempt },
     next_run_at: isoText(new Date(now.getTime() + waitMs)),
+    next_run_source: "retry",
+  };
+}
+
+/** What a job of a slot that failed leaves behind where it is tried again: the slot, and when. */
+export function failedTry(state: Partial<ScheduleState>, failures: number, at: Date): ScheduleStatePatch {
+  const { retry, interrupted_count } = state;
+  const slot = retry ?? { ...interruptedSlot(state, at), attempt: 1 };
+  const next_run_at = isoText(at);
+  return {
+    retry: { ...slot, attempt: slot.attempt + 1, failures, at: next_run_at },
+    interrupted_count: interrupted_count ?? null,
+    next_run_at,
     next_run_source: "retry",
   };
 }

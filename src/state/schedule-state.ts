@@ -73,6 +73,10 @@ export interface SlotRetry {
   readonly trigger?: JobTrigger | null | undefined;
   /** Why the slot was due when it was. */
   readonly source?: PlanSource | null | undefined;
+  /** How many attempts have failed; interruptions are not among them. */
+  readonly failures?: number | null | undefined;
+  /** ISO time of the next attempt after a failure, which a pause may put off. */
+  readonly at?: string | null | undefined;
   /** The first job of a slot that was requested: its request has the prompt and data for every attempt. */
   readonly job_id?: string | null | undefined;
 }

@@ -88,6 +88,8 @@ const RULES: ReadonlyMap<string, Rule> = new Map(
           attempt: count,
           trigger: oneOf(JOB_TRIGGERS),
           source: oneOf(PLAN_SOURCES),
+          failures: count,
+          at: time,
           job_id: text,
         }),
       ),

@@ -2,7 +2,7 @@
  * Turns claims into jobs: a claimed slot runs, or is dropped, or given back. A job is started without waiting for it.
  * When a slot is due is the store's knowledge, how a job does its work is in execute-job.ts, its end in job-completer.ts.
  */
-import { nextTurn } from "../../clock.js";
+import { nextTurn, wakeAfter } from "../../clock.js";
 import type { JobResult } from "../../runner/result.js";
 import type { JobOrder } from "../../state/mailbox.js";
 import { ScheduleMap } from "../../state/schedule-map.js";
@@ -14,6 +14,9 @@ import type { Planner } from "../planning/planner.js";
 import { type ClaimEnd, DroppedSlot, ReleasedSlot, SlotJobEnd } from "./claim-end.js";
 import { failureOf, Job } from "./job.js";
 import { JobCompleter } from "./job-completer.js";
+
+/** How long a slot waits whose order cannot be read. */
+const ORDER_WAIT_MS = 1_000;
 
 /** Runs a job to its end. A rejection is a failure. */
 export type ExecuteJob = (job: Job) => Promise<JobResult>;
@@ -108,7 +111,6 @@ export class JobStarter {
         this.#claims.add(job, askedMs);
         this.#jobs.set(claim, job);
         this.#size++;
-        this.#startCount++;
         const retry = claim.source === "retry" ? claim.state.retry : undefined;
         if (retry != null)
           this.#context.log.info(
@@ -120,6 +122,7 @@ export class JobStarter {
           if (order !== undefined) return [job];
           continue;
         }
+        this.#startCount++;
         started.push(job);
         // A job that finds no work has no record, unless a caller was given its id.
         const looksForWork = entry.schedule.work_source !== undefined && this.#hasWorkSources;
@@ -153,22 +156,32 @@ export class JobStarter {
       if (isRecorded) await store.startJobs([job.job]);
     } catch (error) {
       reportTrouble(this.#context, job.claim, "Could not record the start of a job of", error);
-      this.#end(job, failureOf(error, job.isStopped));
-      return;
+      if (typeof order !== "string") return this.#end(job, failureOf(error, job.isStopped));
+      // The slot is the same as before: it is no failure, and it waits until its order can be read.
+      if (mayStart() && !job.isStopped) {
+        await new Promise<void>((wake) => wakeAfter(this.#context.clock, ORDER_WAIT_MS, wake));
+        return this.#startOrdered(job, order, mayStart);
+      }
     }
+    // A triggered job was promised to its caller, so that a stop waits for it.
     if (typeof order === "string" && !mayStart()) {
-      // The slot stays due, for the next scheduler. A triggered job was promised to its caller, so that a stop waits for it.
-      this.#forget(job);
-      this.#endUnused(new ReleasedSlot(job.claim), this.#context.clock.monotonic());
+      this.#giveBack(job);
       return;
     }
     if (job.isStopped) {
       this.#end(job, { status: "cancelled", error: "The scheduler was stopped before the job started" });
       return;
     }
+    this.#startCount++;
     this.#run(job);
     if (!isRecorded) void this.#recordStarts([job]);
     this.#emitStarted([job]);
+  }
+
+  /** The slot of a job that did not start stays due. */
+  #giveBack(job: Job): void {
+    this.#forget(job);
+    this.#endUnused(new ReleasedSlot(job.claim), this.#context.clock.monotonic());
   }
 
   /** A job that still runs goes on under a newer claim, instead of a second job. */

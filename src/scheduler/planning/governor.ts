@@ -11,9 +11,11 @@ import type { PlanSource, ScheduleHint, ScheduleState } from "../../state/schedu
 import { nextCronRun, previousCronRun } from "../timing/cron.js";
 import { SchedulerError } from "../errors.js";
 import { parseInterval, readInterval, withJitter } from "../timing/interval.js";
+import { retryDelayMs } from "../timing/retries.js";
 import {
   type CronSchedule,
   cronExpression,
+  type IntervalSchedule,
   type OnceSchedule,
   onceTimeMs,
   type RecurringSchedule,
@@ -38,6 +40,8 @@ export interface PlanInput<Planned extends Schedule = Schedule> {
 
 /** From the fifth failure on, the wait stays at 32 intervals. */
 const MOST_DOUBLINGS = 5;
+/** So that a failing daily job does not become a monthly one. */
+const LONGEST_BACKOFF_MS = 6 * UNIT_MS.h;
 /** A last start further ahead means a mistake in the state, not a clock that was set back. */
 const LONGEST_SET_BACK_MS = 366 * UNIT_MS.d;
 
@@ -57,7 +61,8 @@ export function planNextRun({ now, schedule, state, random = () => 0 }: PlanInpu
   const isAutomatic = schedule.type !== "webhook" && schedule.type !== "chat";
   if (!isAutomatic && state.retry == null) return undefined;
   const known = readState(state);
-  const chosen = state.retry == null ? choose(nowMs, schedule, known, random) : nextAttempt(nowMs, known);
+  const chosen =
+    state.retry == null ? choose(nowMs, schedule, known, random) : nextAttempt(nowMs, schedule, known);
   if (chosen === undefined) return undefined;
   const { atMs, source } = known.pausedUntilMs === undefined ? chosen : pause(nowMs, schedule, known, chosen);
   return { nextRunAt: new Date(atMs), source };
@@ -70,12 +75,15 @@ function choose(nowMs: number, schedule: Schedule, state: KnownState, random: Ra
     : chooseRecurring(nowMs, schedule, state, random);
 }
 
-/** A slot that is tried again: at the time that was planned for it, or now where a pause took that time. */
-function nextAttempt(nowMs: number, { plannedMs = nowMs, plannedSource }: KnownState): Candidate {
+/** A slot that is tried again: at the time that was planned for it, or as soon as a pause ends that put it off. */
+function nextAttempt(nowMs: number, { retries }: Schedule, state: KnownState): Candidate {
+  const { plannedMs = nowMs, plannedSource, retryMs = nowMs, failedTries } = state;
+  const retryWaitMs = state.retryMs === undefined ? undefined : retryDelayMs(retries, failedTries);
   if (plannedSource === "manual") return { atMs: plannedMs, source: "retry" };
   // A time further ahead is from before the clock was set back.
-  const latestMs = nowMs + LONGEST_INTERRUPTION_WAIT_MS;
-  return { atMs: plannedSource === "retry" ? Math.min(plannedMs, latestMs) : nowMs, source: "retry" };
+  const latestMs = nowMs + (retryWaitMs ?? LONGEST_INTERRUPTION_WAIT_MS);
+  const wishedMs = plannedSource === "retry" ? plannedMs : Math.max(retryMs, nowMs);
+  return { atMs: Math.min(wishedMs, latestMs), source: "retry" };
 }
 
 function chooseRecurring(
@@ -115,10 +123,17 @@ function baseline(nowMs: number, schedule: RecurringSchedule, state: KnownState,
   }
   if (state.completedMs === undefined) return { atMs: nowMs, source: "first-run" };
   const failures = (schedule.on_failure ?? "backoff") === "backoff" ? state.failures : 0;
-  const waitMs = parseInterval(schedule.interval) * 2 ** Math.min(failures, MOST_DOUBLINGS);
+  const intervalMs = parseInterval(schedule.interval);
+  const waitMs = failures === 0 ? intervalMs : backoffMs(intervalMs, failures, schedule);
   const { jitter } = schedule;
   const jitteredMs = jitter === undefined ? waitMs : withJitter(waitMs, jitter, random);
   return counted(nowMs, schedule, state, { waitMs, jitteredMs, source: "baseline-interval" });
+}
+
+function backoffMs(intervalMs: number, failures: number, { max_backoff }: IntervalSchedule): number {
+  const longestMs =
+    max_backoff === undefined ? Math.max(intervalMs, LONGEST_BACKOFF_MS) : parseInterval(max_backoff);
+  return Math.min(intervalMs * 2 ** Math.min(failures, MOST_DOUBLINGS), longestMs);
 }
 
 /** A clock that was set back by up to a period repeats no time; one that was set back further was wrong before. */
@@ -196,7 +211,7 @@ function keep(nowMs: number, { plannedMs, plannedSource }: KnownState, chosen: C
   return plannedMs > nowMs && plannedMs < chosen.atMs ? { atMs: plannedMs, source: chosen.source } : chosen;
 }
 
-/** A pause makes its end the time to plan again, but does not hurry the one time of a `once` that comes later still. */
+/** A pause makes its end the time to plan again, but hurries neither the one time of a `once` nor a try that comes later. */
 function pause(
   nowMs: number,
   schedule: Schedule,
@@ -204,7 +219,8 @@ function pause(
   chosen: Candidate,
 ): Candidate {
   if (pausedUntilMs === undefined || pausedUntilMs <= nowMs) return chosen;
-  if (schedule.type === "once" && chosen.atMs > pausedUntilMs) return chosen;
+  const isSingle = schedule.type === "once" || chosen.source === "retry";
+  if (isSingle && chosen.atMs > pausedUntilMs) return chosen;
   return { atMs: pausedUntilMs, source: "paused" };
 }
 
@@ -217,6 +233,9 @@ interface KnownState {
   readonly missedMs: number | undefined;
   readonly plannedMs: number | undefined;
   readonly plannedSource: PlanSource | undefined;
+  /** When a failed slot is tried again. */
+  readonly retryMs: number | undefined;
+  readonly failedTries: number;
   readonly pausedUntilMs: number | undefined;
   readonly failures: number;
   readonly hint: KnownHint | undefined;
@@ -239,6 +258,8 @@ function readState(state: Partial<ScheduleState>): KnownState {
     missedMs: readTime("last_missed_at", state.last_missed_at),
     plannedMs: readTime("next_run_at", state.next_run_at),
     plannedSource: state.next_run_source ?? undefined,
+    retryMs: readTime("retry.at", state.retry?.at),
+    failedTries: readCount("retry.failures", state.retry?.failures),
     pausedUntilMs: readTime("paused_until", state.paused_until),
     failures: readCount("failure_count", state.failure_count),
     hint: state.hint == null ? undefined : readHint(state.hint),

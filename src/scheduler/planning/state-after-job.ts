@@ -14,6 +14,7 @@ import type { JobEndStatus } from "../../state/job-log/job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import { planBackfill } from "./backfill.js";
 import { type Plan, planNextRun } from "./governor.js";
+import { nextTry } from "./next-try.js";
 import { type ReplacedPlan, type UnrunSlots, unrunSlots } from "./unrun-slots.js";
 import type { Schedule } from "../timing/schedule.js";
 
@@ -56,6 +57,12 @@ export function stateAfterJob(input: PlanningInput, run: FinishedRun): Conclusio
   // A cancelled job is not a failure of its schedule.
   if (status === "cancelled")
     return dropSlot(input, { ...recorded, failure_count: state.failure_count ?? null }, RUN);
+  if (error !== undefined) {
+    const again = nextTry(input, { status, failedAt: completedAt });
+    // It is no failure of its schedule yet.
+    const failure_count = state.failure_count ?? null;
+    if (again !== undefined) return planAfter(input, { ...recorded, failure_count, ...again });
+  }
   const pauses = error !== undefined && pausesOnFailure(schedule);
   return dropSlot(input, pauses ? { ...recorded, paused_until: NO_END } : recorded, RUN);
 }
@@ -206,9 +213,10 @@ function counted(
   const unrun = unrunSlots({ ...replaced, plan });
   // What passes during a pause is counted when the schedule is planned again.
   const isHeldBack = schedule?.type === "cron" && (plan?.source === "paused" || plan?.source === "manual");
-  const isTriedAgain = plan?.source === "retry" && state.backfill != null;
-  if (isTriedAgain) return { patch, plan };
-  if (isHeldBack || replaced.after.accounted_until != null)
+  // From when times are counted stays while a slot is tried again: its time may lie ahead, where a clock was set back.
+  const isOpen = replaced.after.retry != null && (state.accounted_until != null || state.backfill != null);
+  if (isOpen && unrun === undefined) return { patch, plan };
+  if (!isOpen && (isHeldBack || replaced.after.accounted_until != null))
     Object.assign(patch, { accounted_until: isHeldBack ? isoText(now) : null });
   if (unrun === undefined) return { patch, plan };
   const missed_count = (state.missed_count ?? 0) + unrun.count;

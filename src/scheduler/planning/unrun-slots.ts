@@ -6,7 +6,7 @@ import { isoTimeMs } from "../../iso-time.js";
 import { backfillSlot } from "../../state/claim-rules.js";
 import type { PlanSource, ScheduleState } from "../../state/schedule-state.js";
 import { countCronRuns, isCronRun, nextCronRun, previousCronRun } from "../timing/cron.js";
-import { type CronSchedule, cronExpression, type Schedule } from "../timing/schedule.js";
+import { type CronSchedule, cronExpression, onceTimeMs, type Schedule } from "../timing/schedule.js";
 import { type Plan, planNextRun } from "./governor.js";
 
 /** Slots that are counted together. */
@@ -32,8 +32,8 @@ export interface ReplacedPlan {
 /** The slots that were not run, from the one that was planned to the next plan. */
 export function unrunSlots(replaced: ReplacedPlan): UnrunSlots | undefined {
   const { now, schedule, state, after, plan } = replaced;
-  // A slot that is tried again is still open.
-  if (after.retry != null) return undefined;
+  // A slot that is tried again is still open. The slot of an interval that came due beside it is dropped.
+  if (after.retry != null) return schedule?.type === "interval" ? besideRequest(replaced) : undefined;
   // A past slot that was run anew takes none of the schedule's times away.
   if (state.backfill != null && backfillSlot(state) !== undefined)
     return gridOf(replaced)(isoTimeMs(state.accounted_until), Infinity);
@@ -45,12 +45,26 @@ export function unrunSlots(replaced: ReplacedPlan): UnrunSlots | undefined {
   // It stays due, unless a backfill runs at the moment at which a pause ends.
   const isKept = plan?.nextRunAt.getTime() === plannedMs && plan.source !== "manual";
   if (isKept || (schedule?.type === "once" && plan?.source === "paused")) return undefined;
+  const open =
+    schedule?.type === "once" && triedMs !== undefined && plan === undefined ? onceTimeMs(schedule) : 0;
+  // The time of a `once` that passed while a job requested before it was tried again.
+  if (triedMs !== undefined && triedMs < open && open <= now.getTime()) return single(open);
   const isUsed = triedMs !== undefined || (replaced.isRun && isClaimed(state, plannedMs));
   const own = isUsed || !isSlot(schedule, state.next_run_source, plannedMs) ? undefined : single(plannedMs);
   // An order replaces the grid times until it runs: it may name a time of last year.
   const isOrder = triedMs === undefined && state.next_run_source === "manual";
   const fromMs = isOrder ? (isoTimeMs(state.claim?.claimed_at) ?? now.getTime()) : plannedMs;
   return together(together(grid(countedMs, plannedMs - 1), own), grid(fromMs, Infinity));
+}
+
+/** The planned slot that came due while a job on request ran, which is tried again in its place. */
+function besideRequest({ now, state, isRun }: ReplacedPlan): UnrunSlots | undefined {
+  const { claim, retry, next_run_at, next_run_source } = state;
+  const plannedMs = isoTimeMs(next_run_at) ?? Infinity;
+  const isBeside = !isRun && retry == null && claim?.source === "manual" && next_run_source !== "paused";
+  return isBeside && plannedMs <= now.getTime() && !isClaimed(state, plannedMs)
+    ? single(plannedMs)
+    : undefined;
 }
 
 /** Whether the claim is of the planned slot, and not of a job that was triggered beside it. */

@@ -7,6 +7,7 @@ import { isoTimeMs } from "../../iso-time.js";
 import { parseCronExpression } from "./cron.js";
 import { ScheduleDefinitionError } from "../errors.js";
 import { isJitterPercent, parseInterval, readInterval } from "./interval.js";
+import { type RetryOptions, validateRetries } from "./retries.js";
 import { timeZone } from "./time-zone.js";
 
 export type Schedule = IntervalSchedule | CronSchedule | OnceSchedule | WebhookSchedule | ChatSchedule;
@@ -26,6 +27,11 @@ export interface IntervalSchedule extends Limits, MissedSlots, Busy, Failures, A
    * @default 0
    */
   readonly jitter?: number | undefined;
+  /**
+   * The longest wait after failures, with `on_failure: backoff`.
+   * @default the longer of the interval and 6h
+   */
+  readonly max_backoff?: string | undefined;
 }
 
 export type CronSchedule = Limits &
@@ -101,6 +107,11 @@ interface Attempts {
    * @default "retry"
    */
   readonly on_interrupt?: "retry" | "skip" | undefined;
+  /**
+   * Tries a slot whose job failed again, before it counts as a failure: how many times, or more precisely how.
+   * @default the agent's, which is 0
+   */
+  readonly retries?: number | RetryOptions | undefined;
 }
 
 /** Which keys make sense for which type; `type` itself always does. */
@@ -109,6 +120,7 @@ const KEYS: Readonly<Record<Schedule["type"], readonly string[]>> = {
     "interval",
     "anchor",
     "jitter",
+    "max_backoff",
     "min_interval",
     "max_interval",
     "missed",
@@ -187,6 +199,13 @@ function validateInterval(schedule: IntervalSchedule): void {
   validateMissed(schedule);
   validateBusy(schedule);
   validateFailures(schedule);
+  const longestMs = intervalUnder("max_backoff", schedule) ?? Infinity;
+  if (longestMs < parseInterval(schedule.interval))
+    throw wrong(
+      "max_backoff",
+      schedule.max_backoff,
+      `at least interval, which is ${quote(schedule.interval)}`,
+    );
 }
 
 function validateCron(schedule: CronSchedule): void {
@@ -226,9 +245,10 @@ function validateFailures({ on_failure = "backoff" }: Failures): void {
   if (!ON_FAILURE.has(on_failure)) throw wrong("on_failure", on_failure, '"backoff", "continue" or "pause"');
 }
 
-function validateAttempts({ on_interrupt = "retry" }: Attempts): void {
+function validateAttempts({ on_interrupt = "retry", retries }: Attempts): void {
   if (on_interrupt !== "retry" && on_interrupt !== "skip")
     throw wrong("on_interrupt", on_interrupt, '"retry" or "skip"');
+  validateRetries(retries);
 }
 
 /** The interval a key holds, in milliseconds; an error names the key, because a schedule has several. */

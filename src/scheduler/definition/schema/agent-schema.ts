@@ -5,7 +5,7 @@
 import { isName, LONGEST_NAME } from "../../../state/validate-state.js";
 import { fitting, type KeySchemas, map, mapOf, optional, type Schema, text, wholeNumber } from "./fields.js";
 import { runtimeSchema } from "./runtime-schema.js";
-import { scheduleSchema, timeoutSchema } from "./schedule-schema.js";
+import { retriesSchema, scheduleSchema, timeoutSchema } from "./schedule-schema.js";
 import { workSourceSchema } from "./work-source-schema.js";
 
 /** What a host adds to what Rota knows, and how its jobs run. */
@@ -45,6 +45,7 @@ export function commonKeys(host: HostKeys, isWhole: boolean): KeySchemas {
         { description: "How many jobs of the agent may run at a time." },
       ),
     ),
+    retries: retriesSchema("Of the schedules without `retries`. Default: 0."),
     runtime: optional(runtimeSchema(host.runtimeTypes ?? [], isWhole)),
     data: optional(fitting("a value", () => true, { description: "Any value. Rota does not read it." })),
   };

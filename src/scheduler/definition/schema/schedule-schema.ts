@@ -1,5 +1,6 @@
 /** The keys of a schedule, by its type. The scheduler's `validateSchedule` checks their values. */
 import { timeoutMs } from "../../../runner/configuration.js";
+import { validateRetries } from "../../timing/retries.js";
 import { validateSchedule } from "../../timing/schedule.js";
 import {
   allOptional,
@@ -82,7 +83,42 @@ function commonKeys(workSource: Schema, inFile: boolean): KeySchemas {
     work_source: workSource,
     timeout: timeoutSchema("a schedule", inFile),
     on_interrupt: optional(onInterrupt),
+    retries: retriesSchema("Default: the agent's."),
   };
+}
+
+export function retriesSchema(byDefault: string): Schema {
+  return optional(
+    checked('a whole number from 0, or a map such as { count: 2, delay: "10s" }', validateRetries, {
+      description: `How often a failed job is tried again before it counts as a failure. ${byDefault}`,
+      anyOf: [
+        { type: "integer", minimum: 0 },
+        {
+          type: "object",
+          required: ["count"],
+          additionalProperties: false,
+          properties: {
+            count: { type: "integer", minimum: 0, description: "How many times." },
+            delay: { ...DURATION, default: "10s", description: "The wait before the first of these tries." },
+            backoff: {
+              enum: ["exponential", "constant"],
+              default: "exponential",
+              description: "Whether each further try waits twice as long, or as long as the first.",
+            },
+            max_delay: { ...DURATION, default: "10m", description: "The longest wait." },
+            on: {
+              type: "array",
+              minItems: 1,
+              items: { enum: ["failed", "timeout"] },
+              default: ["failed", "timeout"],
+              description: "Which ends of a job are tried again.",
+            },
+          },
+        },
+      ],
+      examples: [2, { count: 3, delay: "30s" }],
+    }),
+  );
 }
 
 function enabledSchema(): Schema {
@@ -120,6 +156,13 @@ const TYPES: Readonly<Record<string, TypeKeys>> = {
           description:
             "At most this percentage of the interval is added at random. Default: the fleet's `jitter`, which is 0.",
         }),
+      ),
+      max_backoff: optional(
+        duration(
+          "interval",
+          "max_backoff",
+          "The longest wait after failures. Default: the longer of the interval and 6h.",
+        ),
       ),
       ...recurring("interval"),
     }),
