@@ -147,6 +147,26 @@ describe("a day of a file job log", () => {
   });
 });
 
+describe("a line in a different form", () => {
+  it("is found open, or ended, as a line that Rota wrote", async () => {
+    await using here = subject();
+    await here.log.start(rare);
+    const path = join(here.directory, `${DAY}.jsonl`);
+    const [line = ""] = readFileSync(path, "utf8").split("\n");
+    const { id: _, ...rest } = JSON.parse(line) as Record<string, unknown>;
+    const ids = ["aaaaaaaa", "bbbbbbbb", "cccccccc"].map((suffix) => `job-${DAY}-${suffix}`);
+    const end = { status: "completed", finished_at: `${DAY}T09:00:00.000Z` };
+    const lines = [
+      { id: ids[0], agent: "before", ...rest, process: "" },
+      { agent: "a", ...rest, id: ids[1], process: "" },
+      { id: ids[2], started_at: rest["started_at"], ...rest, process: "" },
+      { ...end, id: ids[2] },
+    ];
+    writeFileSync(path, `${lines.map((one) => JSON.stringify(one)).join("\n")}\n`, { flag: "a" });
+    expect([...(await here.open().recover())].toSorted()).toEqual(ids.slice(0, 2));
+  });
+});
+
 describe("the last jobs of each schedule", () => {
   it("are kept, however many jobs a busy schedule has, and their outputs with them", async () => {
     await using here = subject({ keep: 5 });

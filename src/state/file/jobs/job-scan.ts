@@ -48,7 +48,9 @@ export function jobsOfPiece(
 const NEWLINE = 10;
 const CLOSING_BRACE = 125;
 const MINUS = 45;
+const COLON = 58;
 const LETTER_R = 114;
+const LETTER_S = 115;
 /** `{"id":"job-2026-11-15-` */
 const NUMBER_AT = 22;
 /** From the end of an id to the first letter of its status: `","status":"`. */
@@ -86,11 +88,14 @@ export class OpenJobs {
 
   #line(bytes: Buffer, from: number, to: number): void {
     const idTo = idEndAt(bytes, from);
-    const isWhole =
+    const isPlain =
+      idTo !== undefined &&
+      bytes[idTo + STATUS_AFTER - 2] === COLON &&
+      bytes[idTo + STATUS_AFTER - 4] === LETTER_S &&
       bytes[to - 1] === CLOSING_BRACE &&
       bytes[to - TOKEN_FROM_END] === MINUS &&
       bytes[to - MACHINE_FROM_END] === MINUS;
-    if (idTo === undefined || !isWhole) {
+    if (!isPlain) {
       const glance = to > from ? glanceAt(bytes.subarray(from, to)) : undefined;
       if (glance !== undefined) this.#glances.set(glance.id, glance);
       return;
