@@ -7,7 +7,7 @@ import { FileJobLog, type FileJobLogOptions } from "../../../../src/state/file/j
 import type { NewJob } from "../../../../src/state/job-log/job-log.js";
 import { endedRecord, startedRecord } from "../../../contract/records.js";
 import { temporaryDirectory } from "../../temporary-directory.js";
-import { WatchedDisk } from "../../watched-disk.js";
+import { systemError, WatchedDisk } from "../../watched-disk.js";
 
 const DAY = "2026-11-15";
 const rare: NewJob = { agent: "writer", schedule: "daily", trigger: "cron" };
@@ -256,6 +256,29 @@ describe("a size that is too large", () => {
 });
 
 describe("a part that is written anew", () => {
+  const STEPS = ["open", "appendFile", "sync", "rename"];
+
+  it.each(STEPS)(
+    "stays as it was when the disk is full at %s, and is written the next time",
+    async (failing) => {
+      await using here = subject({ keep: 1 });
+      await here.run(busy, 40);
+      const first = join(here.directory, `${DAY}.jsonl`);
+      const before = readFileSync(first, "utf8");
+      here.watched.before = (step) => {
+        if (step.startsWith(`${failing} `) && step.includes(".tmp")) throw systemError("ENOSPC");
+      };
+      await here.run(rare, 1, here.open({ partBytes: 1 }));
+      await expect(here.log.prune()).rejects.toMatchObject({ code: "STATE_FILE" });
+      expect(readFileSync(first, "utf8")).toBe(before);
+      expect(await here.log.list()).toHaveLength(41);
+      here.watched.before = () => {};
+      await here.log.prune();
+      expect((await here.log.list()).length).toBeLessThan(20);
+      expect(here.files().filter((name) => name.endsWith(".tmp"))).toEqual([]);
+    },
+  );
+
   it("has the lines that a different process appends meanwhile", async () => {
     await using here = subject({ keep: 1 });
     await here.run(busy, 40);
