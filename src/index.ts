@@ -69,7 +69,7 @@ export {
 } from "./state/errors.js";
 export type { FileStoreOptions } from "./state/file/file-store.js";
 export type { MemoryStoreOptions } from "./state/memory/memory-store.js";
-export type { JobEndStatus, JobFilter, JobTrigger } from "./state/job-log/job-log.js";
+export type { JobEndStatus, JobFilter, JobLimits, JobTrigger } from "./state/job-log/job-log.js";
 
 export type {
   AgentRuntime,

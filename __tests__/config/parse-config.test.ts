@@ -70,6 +70,21 @@ agents:
     });
   });
 
+  it("says how much is kept of jobs, as the options of a store have it", () => {
+    const text = "agents: []\njobs: { keep: 50, max_age: 12h, max_output: 200 kB, max_size: 2GB }";
+    const { jobs } = parseConfig(text, { file });
+    expect(jobs).toEqual({
+      keep: 50,
+      maxAgeDays: 0.5,
+      maxOutputBytes: 200_000,
+      maxSizeBytes: 2_000_000_000,
+    });
+    expect(parseConfig("agents: []\njobs: { max_size: 5000000 }", { file }).jobs).toEqual({
+      maxSizeBytes: 5_000_000,
+    });
+    expect(parseConfig("agents: []", { file }).jobs).toBeUndefined();
+  });
+
   it("runs in a scheduler unchanged", async () => {
     const text = fleetWith("schedules: { once: { type: interval, interval: 5m, prompt: Hello } }");
     const config = parseConfig(text, { file });

@@ -19,6 +19,7 @@ import { fitVariables } from "./fit-variables.js";
 import { ProblemList } from "./problem-list.js";
 import { gatherRuntime, withRuntimeMap } from "./runtime-keys.js";
 import { agentFileKeys, checkIntervalMs, type FileSchemas, fileSchemas } from "./schema/file-schema.js";
+import { jobLimitsOf } from "./schema/job-limits.js";
 import {
   entryOf,
   type LocatedFault,
@@ -100,6 +101,7 @@ class Assembly {
       version: 1,
       stateDir: resolvedPath(fleet, "state_dir") ?? resolve(source.directory ?? "", DEFAULT_STATE_DIRECTORY),
       database: databaseOf(fleet),
+      jobs: jobLimitsOf(fleet),
       timezone: textOf(fleet, "timezone"),
       jitterPercent: numberOf(fleet, "jitter"),
       maxConcurrent: numberOf(fleet, "max_concurrent"),

@@ -1,5 +1,6 @@
 /** A checked configuration. */
 import type { Agent } from "../scheduler/agent.js";
+import type { JobLimits } from "../state/job-log/job-log.js";
 import type { ScheduleKey } from "../state/store.js";
 
 /** The options of a `PostgresStore`: `new PostgresStore({ connectionString: url, schema })`. */
@@ -19,6 +20,8 @@ export interface Config {
   readonly stateDir: string;
   /** The PostgreSQL database that has them instead; `undefined`: the directory. */
   readonly database: DatabaseConfig | undefined;
+  /** How much is kept of jobs; `undefined`: the defaults. */
+  readonly jobs?: JobLimits | undefined;
   /** The time zone of cron schedules without one; `undefined`: the system's. */
   readonly timezone: string | undefined;
   /** The jitter of intervals without one. */

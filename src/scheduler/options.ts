@@ -6,7 +6,7 @@ import type { Logger } from "../logger.js";
 import type { Random } from "../random.js";
 import type { SdkQuery } from "../runner/runtime.js";
 import type { RuntimeRegistry } from "../runner/registry.js";
-import type { JobLog } from "../state/job-log/job-log.js";
+import type { JobLimits, JobLog } from "../state/job-log/job-log.js";
 import type { JobOrder } from "../state/mailbox.js";
 import type { StateStore } from "../state/store.js";
 import { SchedulerError, type SchedulerErrorCode } from "./errors.js";
@@ -23,6 +23,8 @@ export interface SchedulerOptions {
    * @default ".rota"
    */
   readonly stateDir?: string | undefined;
+  /** How much is kept of jobs, when no store is given. */
+  readonly jobs?: JobLimits | undefined;
   /** Opened by `start` and closed by `stop`. @default a FileStore on `stateDir` */
   readonly store?: StateStore | undefined;
   /**

@@ -323,8 +323,9 @@ export class Scheduler implements AsyncDisposable {
         "The configuration names a database: pass `store: new PostgresStore({ connectionString: config.database.url })` too",
         { code: "INVALID_ARGUMENT" },
       );
-    const { stateDir = DEFAULT_STATE_DIR, logger = consoleLogger, unref = false } = this.#options;
-    return new FileStore({ stateDir, logger: guarded(logger) }, unref ? { realClock: unrefClock } : {});
+    const { stateDir = DEFAULT_STATE_DIR, jobs, logger = consoleLogger, unref = false } = this.#options;
+    const options = { stateDir, jobs, logger: guarded(logger) };
+    return new FileStore(options, unref ? { realClock: unrefClock } : {});
   }
 
   async #control(change: () => Promise<void>): Promise<void> {

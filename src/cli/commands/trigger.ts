@@ -176,7 +176,12 @@ async function runHere(call: Call, fleet: Fleet, { target, host, order }: Foregr
   if (state.status === "disabled")
     throw refusedError(`${name} was not started: ${formatRefusal("disabled")}`);
   const logger = messageLogger(call);
-  await using opened = await fleet.location.open({ clock, logger, isManualOnly: true });
+  await using opened = await fleet.location.open({
+    clock,
+    logger,
+    jobs: fleet.config?.jobs,
+    isManualOnly: true,
+  });
   const { Scheduler } = await import("../../scheduler/scheduler.js");
   await using scheduler = new Scheduler({ ...fleet.config, store: opened.store, clock, logger });
   await scheduler.start([{ ...agent, schedules: { [schedule]: definition } }]);

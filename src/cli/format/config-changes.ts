@@ -8,6 +8,7 @@ const OPTION_KEYS: Readonly<Record<ConfigOption, string>> = {
   checkInterval: "check_interval",
   database: "database",
   jitterPercent: "jitter",
+  jobs: "jobs",
   maxConcurrent: "max_concurrent",
   stateDir: "state_dir",
   timezone: "timezone",

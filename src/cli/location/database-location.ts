@@ -69,7 +69,7 @@ export class DatabaseLocation implements StateLocation {
     throw this.#notReady(session.version);
   }
 
-  async open({ clock, logger, nodeName, isManualOnly = false }: OpenOptions): Promise<OpenState> {
+  async open({ clock, logger, nodeName, jobs, isManualOnly = false }: OpenOptions): Promise<OpenState> {
     const session = await this.openSession(logger);
     const Store = isManualOnly ? ManualOnlyStore : PostgresStore;
     const { schemaName } = session.database;
@@ -78,6 +78,7 @@ export class DatabaseLocation implements StateLocation {
       schema: schemaName,
       nodeName,
       logger,
+      jobs,
       ...givenClock(clock),
     });
     return new OpenDatabase(store, session, clock);

@@ -42,10 +42,10 @@ export class DirectoryLocation implements StateLocation {
     return new DirectoryConnection(this.#stateDir, clock, logger);
   }
 
-  async open({ clock, logger, isManualOnly = false }: OpenOptions): Promise<OpenState> {
+  async open({ clock, logger, jobs, isManualOnly = false }: OpenOptions): Promise<OpenState> {
     if (process.platform === "win32") throw refusedError(NOT_ON_WINDOWS);
     const Store = isManualOnly ? ManualOnlyStore : FileStore;
-    return new OpenDirectory(new Store({ stateDir: this.#stateDir, clock, logger }), clock);
+    return new OpenDirectory(new Store({ stateDir: this.#stateDir, clock, logger, jobs }), clock);
   }
 
   async check(clock: Clock): Promise<readonly Finding[]> {

@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../../clock.js";
 import type { Logger } from "../../logger.js";
+import type { JobLimits } from "../../state/job-log/job-log.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import type { ScheduleKey, StateStore } from "../../state/store.js";
 import type { Finding } from "../doctor/finding.js";
@@ -28,6 +29,8 @@ export interface ConnectOptions {
 export interface OpenOptions extends ConnectOptions {
   /** The node's name in a database; a directory ignores it. */
   readonly nodeName?: string | undefined;
+  /** How much is kept of jobs. */
+  readonly jobs: JobLimits | undefined;
   /** Claim only manually triggered schedules, even when other slots are due. */
   readonly isManualOnly?: boolean | undefined;
 }

@@ -46,7 +46,12 @@ export async function startRun(call: Call, host: RunHost): Promise<ExitCode> {
   const location = (await namedLocation(call)) ?? (await configuredLocation(call, config));
   if (settings.nodeName !== undefined && location instanceof DirectoryLocation)
     throw needsDatabase(`--${NODE_NAME.name}`);
-  await using opened = await location.open({ clock, logger, nodeName: settings.nodeName });
+  await using opened = await location.open({
+    clock,
+    logger,
+    jobs: config.jobs,
+    nodeName: settings.nodeName,
+  });
   const reader = new ScheduleReader(opened, config);
   const model = new RunModel(opened.clock, location.name);
   const reporter = reporterFor(call, host, {

@@ -2,6 +2,7 @@
  * The keys of a configuration file: of the fleet, its defaults and its agents. The checks and the JSON Schema both use them.
  * Adds to the definition of an agent what only a file can say.
  */
+import { jobLimitsSchema } from "./job-limits.js";
 import { EXPECTED_DATABASE, isDatabaseUrl } from "../database-url.js";
 import { durationMs } from "../../duration.js";
 import {
@@ -63,6 +64,7 @@ export function fleetKeys(): KeySchemas {
       ),
     ),
     database_schema: optional(text("The schema in that database. Default: rota.", "a name")),
+    jobs: optional(jobLimitsSchema()),
     timezone: optional(
       checked('an IANA name such as "Europe/London"', (given) => void timeZone(zoneName(given)), {
         type: "string",

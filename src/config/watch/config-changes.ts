@@ -23,6 +23,7 @@ export type ConfigOption =
   | "checkInterval"
   | "database"
   | "jitterPercent"
+  | "jobs"
   | "maxConcurrent"
   | "stateDir"
   | "timezone";
@@ -31,6 +32,7 @@ const OPTIONS: readonly ConfigOption[] = [
   "checkInterval",
   "database",
   "jitterPercent",
+  "jobs",
   "maxConcurrent",
   "stateDir",
   "timezone",

@@ -13,10 +13,11 @@ import { NO_FIELDS } from "../validate-state.js";
 import { type Disk, makePrivateDirectory, nodeDisk } from "./disk.js";
 import { StateError } from "../errors.js";
 import { FileJobLog } from "./jobs/file-job-log.js";
-import type { JobLog } from "../job-log/job-log.js";
+import type { JobLimits, JobLog } from "../job-log/job-log.js";
 import { type FleetState, fleetOf, newFleet } from "./fleet-state.js";
 import { GroupCommit } from "../../group-commit.js";
 import { FileMailbox } from "./mailbox/file-mailbox.js";
+import { readOwner } from "./lock/state-owner.js";
 import { OwnerLock } from "./lock/owner-lock.js";
 import { SCHEDULE_KEYS, type ScheduleState } from "../schedule-state.js";
 import { agentEntry, DocumentDraft, renderDocument, type StateDocument } from "./yaml/state-document.js";
@@ -51,20 +52,13 @@ export interface FileStoreOptions {
    * @default 64_000_000
    */
   readonly maxStateBytes?: number | undefined;
-  /**
-   * Jobs of days longer ago are forgotten.
-   * @default 30
-   */
+  /** How much is kept of jobs. */
+  readonly jobs?: JobLimits | undefined;
+  /** @deprecated Use `jobs.maxAgeDays`. */
   readonly maxJobAgeDays?: number | undefined;
-  /**
-   * A day is forgotten when the newer ones alone hold this many jobs.
-   * @default 10_000
-   */
+  /** @deprecated Use `jobs.keep`, or `jobs.maxJobs`. */
   readonly maxJobs?: number | undefined;
-  /**
-   * How much of a job's output is kept.
-   * @default 1_000_000
-   */
+  /** @deprecated Use `jobs.maxOutputBytes`. */
   readonly maxOutputBytes?: number | undefined;
 }
 
@@ -131,6 +125,10 @@ export class FileStore extends SingleOwnerStore {
       maxAgeDays: options.maxJobAgeDays,
       maxJobs: options.maxJobs,
       maxOutputBytes: options.maxOutputBytes,
+      ...options.jobs,
+      // A process beside the owner does not know the limits of the owner.
+      mayPrune: async () =>
+        this.#owner !== undefined || (await readOwner(stateDir, realClock.now()))?.isAlive !== true,
     });
     this.jobs = this.log;
     this.mailbox = new FileMailbox({ stateDir, disk, clock, realClock, logger });
@@ -287,9 +285,10 @@ export class FileStore extends SingleOwnerStore {
     }
   }
 
-  /** Closes the records of jobs that no claim belongs to. */
+  /** Closes the records of jobs that no claim belongs to, and removes old jobs. */
   async #tidy(): Promise<void> {
     await this.log.recover(this.claimedJobs());
+    await this.log.prune();
   }
 
   async #closeAfter(opening: Promise<void> | undefined): Promise<void> {

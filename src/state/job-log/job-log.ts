@@ -134,7 +134,28 @@ export interface JobLog {
   readOutput(id: string): Promise<string | undefined>;
 }
 
+/** How much a store keeps of jobs. Infinity stands for no limit. */
+export interface JobLimits {
+  /**
+   * So many of the last jobs of each schedule are kept; a few more may be there for a while.
+   * @default 200, or no limit if `maxJobs` is given
+   */
+  readonly keep?: number | undefined;
+  /** How long a record is kept, in days. @default 30 */
+  readonly maxAgeDays?: number | undefined;
+  /** How many jobs are kept in all. @default no limit */
+  readonly maxJobs?: number | undefined;
+  /** Of a longer output, the head and the tail are kept. @default 1_000_000 */
+  readonly maxOutputBytes?: number | undefined;
+  /**
+   * Of records and outputs together. Beyond it, fewer jobs of each schedule are kept. Of a FileStore only.
+   * @default 1_000_000_000
+   */
+  readonly maxSizeBytes?: number | undefined;
+}
+
 export const DEFAULT_LIST_LIMIT = 100;
 export const DEFAULT_MAX_AGE_DAYS = 30;
-export const DEFAULT_MAX_JOBS = 10_000;
+export const DEFAULT_KEEP = 200;
+export const DEFAULT_MAX_SIZE_BYTES = 1_000_000_000;
 export const DEFAULT_MAX_OUTPUT_BYTES = 1_000_000;

@@ -5,8 +5,8 @@ import { CappedOutput, type OutputBytes } from "../job-log/capped-output.js";
 import { dayOfJob, drawJobId, idTakenError, MOST_DRAWS, outputTakenError } from "../job-log/job-id.js";
 import {
   DEFAULT_LIST_LIMIT,
-  DEFAULT_MAX_OUTPUT_BYTES,
   type JobFilter,
+  type JobLimits,
   type JobOutcomeRecord,
   type JobOutput,
   type JobEnd,
@@ -15,18 +15,12 @@ import {
   type NewJob,
 } from "../job-log/job-log.js";
 import { instantOr, isEnded, isWanted, jobRecord, newEnd, newStart } from "../job-log/job-record.js";
-import { keepLimit, retentionLimits } from "../job-log/job-retention.js";
+import { retentionLimits } from "../job-log/job-retention.js";
 import type { OwnedJobLog, RecordFailures } from "../owner/owned-job-log.js";
 
-export interface MemoryJobLogOptions {
+export interface MemoryJobLogOptions extends JobLimits {
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
-  /** Beyond this many of one schedule, its oldest that have ended go. @default no limit */
-  readonly keep?: number | undefined;
-  /** Beyond this many, the oldest that have ended go. @default 10_000 */
-  readonly maxJobs?: number | undefined;
-  /** What is kept of one job's output. @default 1_000_000 */
-  readonly maxOutputBytes?: number | undefined;
 }
 
 interface MemoryOutput {
@@ -51,9 +45,10 @@ export class MemoryJobLog implements OwnedJobLog {
   constructor(options: MemoryJobLogOptions = {}) {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? systemRandom;
-    this.#keep = keepLimit(options.keep);
-    this.#maxJobs = retentionLimits(options).maxJobs;
-    this.#maxOutputBytes = options.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES;
+    const { keep, maxJobs, maxOutputBytes } = retentionLimits(options);
+    this.#keep = keep;
+    this.#maxJobs = maxJobs;
+    this.#maxOutputBytes = maxOutputBytes;
   }
 
   async start(job: NewJob): Promise<JobRecord> {

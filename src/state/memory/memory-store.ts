@@ -6,7 +6,7 @@ import { type Clock, StoreClock } from "../../clock.js";
 import { processLogger } from "../../logger.js";
 import { NO_FIELDS } from "../validate-state.js";
 import { StateError } from "../errors.js";
-import type { JobLog } from "../job-log/job-log.js";
+import type { JobLimits, JobLog } from "../job-log/job-log.js";
 import { MemoryMailbox } from "./memory-mailbox.js";
 import { MemoryJobLog } from "./memory-job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "../schedule-state.js";
@@ -23,12 +23,8 @@ export interface MemoryStoreOptions {
    * @default 30_000
    */
   readonly leaseMs?: Duration | undefined;
-  /** How much is kept of jobs; `keep`: of each schedule. */
-  readonly jobs?: {
-    readonly keep?: number;
-    readonly maxJobs?: number;
-    readonly maxOutputBytes?: number;
-  };
+  /** How much is kept of jobs. Age and size have no limit here. */
+  readonly jobs?: JobLimits | undefined;
 }
 
 export class MemoryStore extends SingleOwnerStore {

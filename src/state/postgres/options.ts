@@ -2,6 +2,7 @@
 import type { Duration } from "../../duration.js";
 import type { Clock } from "../../clock.js";
 import type { Logger } from "../../logger.js";
+import type { JobLimits } from "../job-log/job-log.js";
 import type { PostgresPool } from "./connection/database.js";
 
 export interface PostgresStoreOptions {
@@ -22,11 +23,6 @@ export interface PostgresStoreOptions {
   readonly clock?: Clock | undefined;
   /** @default warnings and errors become Node's process warnings */
   readonly logger?: Logger | undefined;
-  /** How much is kept of jobs; `keep`: of each schedule. */
-  readonly jobs?: {
-    readonly keep?: number;
-    readonly maxAgeDays?: number;
-    readonly maxJobs?: number;
-    readonly maxOutputBytes?: number;
-  };
+  /** How much is kept of jobs. The size of all together has no limit here. */
+  readonly jobs?: JobLimits | undefined;
 }

@@ -1,10 +1,11 @@
 /** The mailbox beside a state file keeps the contract, bears damaged files, and cleans up. */
-import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { FakeClock, FileStore } from "../../../../src/index.js";
 import { testMailbox } from "../../../contract/mailbox-contract.js";
 import { stateDirectory } from "../../temporary-directory.js";
+import { systemError, WatchedDisk } from "../../watched-disk.js";
 
 const START = "2026-03-01T00:00:00.000Z";
 const RUN = { agent: "a", schedule: "x", action: "run" } as const;
@@ -24,13 +25,15 @@ testMailbox("FileStore", async (clock) => {
   };
 });
 
-async function opened(): Promise<{ store: FileStore; folder: (name: string) => string; warnings: string[] }> {
+async function opened(
+  watched = new WatchedDisk(),
+): Promise<{ store: FileStore; folder: (name: string) => string; warnings: string[] }> {
   const stateDir = stateDirectory();
   const warnings: string[] = [];
   for (const name of ["taken", "answers"])
     mkdirSync(join(stateDir, "requests", name), { recursive: true, mode: 0o700 });
   const logger = { info() {}, warn: (message: string) => void warnings.push(message), error() {} };
-  const store = new FileStore({ stateDir, clock: new FakeClock(START), logger });
+  const store = new FileStore({ stateDir, clock: new FakeClock(START), logger }, { disk: watched.disk });
   await store.open();
   onTestFinished(() => store.close());
   return { store, folder: (name) => join(stateDir, "requests", name), warnings };
@@ -61,6 +64,17 @@ describe("the files of the mailbox", () => {
     writeFileSync(folder("notes.txt"), "hello");
     mkdirSync(folder("req-2.json"));
     expect(await store.mailbox.pending()).toEqual([]);
+  });
+
+  it("are not followed when one is a symbolic link", async () => {
+    const { store, folder, warnings } = await opened();
+    const elsewhere = folder("elsewhere");
+    const content = { ...RUN, created_at: START, expires_at: "2027-03-01T00:00:00.000Z" };
+    writeFileSync(elsewhere, JSON.stringify(content));
+    symlinkSync(elsewhere, folder("req-6.json"));
+    expect(await store.mailbox.pending()).toEqual([]);
+    expect(warnings).toEqual([expect.stringContaining("req-6.json")]);
+    expect(JSON.parse(readFileSync(elsewhere, "utf8"))).toEqual(content);
   });
 
   it("are readable for their owner only", async () => {
@@ -95,6 +109,40 @@ describe("the files of the mailbox", () => {
     await expect.poll(() => readdirSync(folder("taken"))).toEqual([]);
     await expect.poll(() => readdirSync(folder("."))).toEqual(["answers", "taken"]);
   });
+});
+
+describe("a disk that fails", () => {
+  it.each(["EMFILE", "EIO"])("with %s for a moment costs no request", async (code) => {
+    const watched = new WatchedDisk();
+    const { store, warnings } = await opened(watched);
+    const { id } = await store.mailbox.post(RUN, { ttlMs: 1_000 });
+    watched.before = (step) => {
+      if (step === `open ${id}.json`) throw systemError(code);
+    };
+    expect(await store.mailbox.pending()).toEqual([]);
+    watched.before = () => {};
+    expect(await store.mailbox.pending()).toMatchObject([{ request: { id } }]);
+    expect(warnings).toEqual([]);
+  });
+
+  it.each(["open", "writeFile", "sync", "rename"])(
+    "because it is full, at %s, refuses a request and leaves nothing of it, and takes it when there is room",
+    async (failing) => {
+      const watched = new WatchedDisk();
+      const { store, folder } = await opened(watched);
+      watched.before = (step) => {
+        if (step.startsWith(`${failing} `) && step.includes(".tmp")) throw systemError("ENOSPC");
+      };
+      const request = { ...RUN, prompt: "P" };
+      await expect(store.mailbox.post(request, { ttlMs: 1_000 })).rejects.toMatchObject({
+        code: "STATE_FILE",
+      });
+      watched.before = () => {};
+      expect([...readdirSync(folder(".")), ...readdirSync(folder("taken"))]).toEqual(["answers", "taken"]);
+      const { id } = await store.mailbox.post(request, { ttlMs: 1_000 });
+      expect(await store.mailbox.pending()).toMatchObject([{ request: { id, prompt: "P" } }]);
+    },
+  );
 });
 
 describe("a request that a scheduler had taken when it was killed", () => {

@@ -1,5 +1,5 @@
 /**
- * Appends lines to one day's file, durably, beside other processes that do the same. Whether a line may be
+ * Appends lines to a part of one day, durably, beside other processes that do the same. Whether a line may be
  * written is decided while it is its turn; that it counted, by the order in which the file has it.
  */
 import type { FileHandle } from "node:fs/promises";
@@ -20,6 +20,14 @@ export interface JobAddition {
   readonly durationMs: number | null | undefined;
   /** Whether its last line is in the file and counts; set when it was written. */
   isCounted: boolean;
+}
+
+/** What a part that takes no new jobs is known to have. */
+export interface KnownPart {
+  readonly size: number;
+  readonly ino: number;
+  /** When each of its jobs that have not ended started. */
+  readonly open: ReadonlyMap<string, string>;
 }
 
 export interface DayFileOptions {
@@ -52,7 +60,10 @@ export class DayFile {
   readonly #path: string;
   readonly #options: DayFileOptions;
   readonly #commit = new GroupCommit<readonly JobAddition[]>((batch) => this.#write(batch.flat()));
-  #pending = 0;
+  /** How large the file was after the last write; a log then begins the next part of the day. */
+  size = 0;
+  /** What is being added. */
+  readonly #adding = new Set<readonly JobAddition[]>();
   /** What the first `#knownBytes` of the file say, all of them whole lines. */
   #index: DayIndex = new Map();
   #knownBytes = 0;
@@ -60,23 +71,33 @@ export class DayFile {
   /** The directory's entry for the file was synced since this process first wrote to it. */
   #isEntryDurable = false;
 
-  constructor(directory: JobDirectory, day: string, options: DayFileOptions) {
+  constructor(directory: JobDirectory, part: string, options: DayFileOptions, known?: KnownPart) {
     this.#directory = directory;
-    this.#path = directory.dayPath(day);
+    this.#path = directory.partPath(part);
     this.#options = options;
+    if (known === undefined) return;
+    this.#index = new Map(known.open);
+    this.#knownBytes = known.size;
+    this.#inode = known.ino;
   }
 
   get isIdle(): boolean {
-    return this.#pending === 0;
+    return this.#adding.size === 0;
+  }
+
+  /** The jobs that have not ended, and the jobs that are being added. */
+  jobsUnderWay(): readonly string[] {
+    const open = Array.from(this.#index).flatMap(([id, startedAt]) => (startedAt === ENDED ? [] : id));
+    return [...open, ...Array.from(this.#adding).flatMap((additions) => additions.map(({ id }) => id))];
   }
 
   /** Adds the lines of all of them in one write; durable when it resolves, and which of them count is known. */
   async append(additions: readonly JobAddition[]): Promise<void> {
-    this.#pending++;
+    this.#adding.add(additions);
     try {
       await this.#commit.add(additions);
     } finally {
-      this.#pending--;
+      this.#adding.delete(additions);
     }
   }
 
@@ -104,6 +125,7 @@ export class DayFile {
     const { size, ino } = await attempt(this.#path, "stat", handle.stat());
     if (ino !== this.#inode || size < this.#knownBytes) this.#forget();
     this.#inode = ino;
+    this.size = size;
     const isTorn = size > this.#knownBytes && (await this.#catchUp(handle, size));
 
     const { lines, index } = this.#linesFor(batch);
@@ -116,11 +138,13 @@ export class DayFile {
       ({ bytesWritten } = await attempt(this.#path, "append", handle.write(bytes)));
       if (bytesWritten < bytes.length)
         throw this.#notWritten(`only ${bytesWritten} of ${bytes.length} bytes fit`);
-      const { size: sizeAfter } = await attempt(this.#path, "stat", handle.stat());
+      const { size: sizeAfter, nlink } = await attempt(this.#path, "stat", handle.stat());
+      if (nlink === 0) throw this.#notWritten("the file was replaced meanwhile");
       const isAlone = sizeAfter === size + bytes.length;
       const read = isAlone ? undefined : await this.#learn(handle, sizeAfter);
       if (read?.bytes.includes(bytes) === false)
         throw this.#notWritten("another process has cut it off again");
+      this.size = sizeAfter;
       await attempt(this.#path, "sync", handle.datasync());
       if (!this.#isEntryDurable) await this.#directory.sync();
       this.#isEntryDurable = true;

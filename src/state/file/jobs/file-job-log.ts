@@ -1,59 +1,60 @@
 /**
- * The job log in files: a day's jobs in `<directory>/<day>.jsonl`, a job's output in `<directory>/<job-id>.log`. A
- * job belongs to the day in its id, also when it ends on a later day. How a line gets there is day-file.ts's
- * business.
+ * The job log in files: a day's jobs in `<directory>/<day>.jsonl` and, when that is full, in `<day>.1.jsonl` and so on; a job's
+ * output in `<directory>/<job-id>.log`. A job belongs to the day in its id, and both of its lines are in one part. How a line
+ * gets there is decided in day-file.ts, what is removed in job-tidy.ts.
  */
 import { type Clock, systemClock } from "../../../clock.js";
+import { messageOf } from "../../../errors.js";
 import { type Logger, processLogger } from "../../../logger.js";
 import { type Random, randomToken, systemRandom } from "../../../random.js";
-import { DayFile, type DayFileOptions, type JobAddition } from "./day-file.js";
-import { type Disk, nodeDisk } from "../disk.js";
+import { DayFile, type DayFileOptions, type JobAddition, type KnownPart } from "./day-file.js";
+import { closeQuietly, type Disk, nodeDisk } from "../disk.js";
 import { StateError } from "../../errors.js";
-import { type FilesInUse, JobArchive } from "./job-archive.js";
-import { newestFirst } from "./job-day.js";
-import { JobDirectory } from "./job-directory.js";
-import { dayOf, dayOfJob, drawJobId, idTakenError, MOST_DRAWS } from "../../job-log/job-id.js";
-import {
-  DEFAULT_LIST_LIMIT,
-  DEFAULT_MAX_OUTPUT_BYTES,
-  type JobFilter,
-  type JobOutcomeRecord,
-  type JobOutput,
-  type JobRecord,
-  type JobStart,
-  type EndedJobRecord,
-  type NewJob,
+import { JobArchive } from "./job-archive.js";
+import { JobDirectory, nextPart } from "./job-directory.js";
+import { type FilesInUse, JobTidy } from "./job-tidy.js";
+import { dayOfJob, drawJobId, idTakenError, MOST_DRAWS } from "../../job-log/job-id.js";
+import type {
+  EndedJobRecord,
+  JobFilter,
+  JobLimits,
+  JobOutcomeRecord,
+  JobOutput,
+  JobRecord,
+  JobStart,
+  NewJob,
 } from "../../job-log/job-log.js";
-import { instantOr, isPlainRecord, isWanted, jobRecord, newEnd, newStart } from "../../job-log/job-record.js";
+import { instantOr, isPlainRecord, jobRecord, newEnd, newStart } from "../../job-log/job-record.js";
 import { JobOutputs } from "./job-outputs.js";
+import { JobPlaces } from "./job-places.js";
 import { interruptionOf } from "./job-recovery.js";
 import { retentionLimits, type RetentionLimits } from "../../job-log/job-retention.js";
 import { signedName } from "../lock/process-identity.js";
 import type { OwnedJobLog, RecordFailure, RecordFailures } from "../../owner/owned-job-log.js";
 
-export interface FileJobLogOptions {
+export interface FileJobLogOptions extends JobLimits {
   /** Created, with what is missing above it, when the first job starts. */
   readonly directory: string;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly disk?: Disk | undefined;
   readonly logger?: Logger | undefined;
-  /** How long a day is kept after its end. @default 30 */
-  readonly maxAgeDays?: number | undefined;
-  /** A day goes when the newer days alone have this many jobs. @default 10_000 */
-  readonly maxJobs?: number | undefined;
-  /** What is kept of one job's output. @default 1_000_000 */
-  readonly maxOutputBytes?: number | undefined;
+  /** Whether this log may remove old jobs, which a process beside the owner may not. @default always */
+  readonly mayPrune?: (() => boolean | Promise<boolean>) | undefined;
+  /** When a part of a day is so large, the next one begins. @default 8_000_000 */
+  readonly partBytes?: number | undefined;
 }
 
-/** What is added to one day, and the places of its jobs in the caller's list. */
+/** What is added to one part of a day, and the places of its jobs in the caller's list. */
 interface DayWrite {
+  readonly file: DayFile;
   readonly additions: JobAddition[];
   readonly indexes: number[];
 }
 
-/** Days whose ids are kept in memory: today, yesterday around midnight, and the days of jobs that run for days. */
-const MOST_DAYS_KNOWN = 4;
+/** Parts whose ids are kept in memory: of today, of yesterday around midnight, and of the days of jobs that run for days. */
+const MOST_PARTS_KNOWN = 4;
+const DEFAULT_PART_BYTES = 8_000_000;
 
 export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   readonly #clock: Clock;
@@ -62,14 +63,18 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   readonly #limits: RetentionLimits;
   readonly #directory: JobDirectory;
   readonly #archive: JobArchive;
+  readonly #tidy: JobTidy;
+  readonly #mayPrune: () => boolean | Promise<boolean>;
+  readonly #partBytes: number;
   readonly #outputs: JobOutputs;
   readonly #dayOptions: DayFileOptions = {
     // Which process wrote a line, and which log in it.
     signature: signedName(randomToken()),
-    onCreated: () => this.#pruneUnasked(),
+    onCreated: () => void this.#pruneUnasked(),
   };
   /** In the order of their last use. */
-  readonly #days = new Map<string, DayFile>();
+  readonly #parts = new Map<string, DayFile>();
+  readonly #places: JobPlaces;
   /** When each running job of this log started, on the monotonic clock. */
   readonly #startedMs = new Map<string, number>();
   /** The running jobs of this log that run under claims. */
@@ -84,7 +89,16 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
     this.#limits = retentionLimits(options);
     this.#directory = new JobDirectory(options.directory, options.disk ?? nodeDisk);
     this.#archive = new JobArchive(this.#directory, this.#logger);
-    this.#outputs = new JobOutputs(this.#directory, options.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES);
+    this.#tidy = new JobTidy(this.#directory);
+    this.#mayPrune = options.mayPrune ?? ((): boolean => true);
+    this.#partBytes = options.partBytes ?? DEFAULT_PART_BYTES;
+    this.#places = new JobPlaces({
+      directory: this.#directory,
+      archive: this.#archive,
+      partBytes: this.#partBytes,
+      onOlderPart: (part, known) => void (this.#parts.has(part) || this.#known(part, known)),
+    });
+    this.#outputs = new JobOutputs(this.#directory, this.#limits.maxOutputBytes);
   }
 
   async start(job: NewJob): Promise<JobRecord> {
@@ -92,6 +106,8 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
     if (job.id !== undefined) dayOfJob(job.id);
     const startedAt = instantOr(job.started_at, this.#clock.now());
     const draws = job.id === undefined ? MOST_DRAWS : 1;
+    // The ids of the newest part are known when it is written to.
+    if (job.id !== undefined) await this.#places.locate([job.id]);
     let id = "";
     for (let draw = 0; draw < draws; draw++) {
       id = job.id ?? drawJobId(startedAt, this.#random);
@@ -104,10 +120,13 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   async finish(id: string, outcome: JobOutcomeRecord): Promise<boolean> {
     this.#assertOpen();
     const day = dayOfJob(id);
+    if (!this.#startedMs.has(id)) await this.#places.locate([id]);
     const addition = { id, start: undefined, ...this.#endOf(id, outcome), isCounted: false };
-    await this.#dayFile(day).append([addition]);
+    if (!this.#places.newest.has(day)) await this.#places.findNewest(day);
+    await this.#partFile(day, id).append([addition]);
     this.#startedMs.delete(id);
     this.#claimed.delete(id);
+    this.#places.partOf.delete(id);
     return addition.isCounted;
   }
 
@@ -135,37 +154,37 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
       if (failures[index] !== undefined) continue;
       this.#startedMs.delete(id);
       this.#claimed.delete(id);
+      this.#places.partOf.delete(id);
     }
     return failures;
   }
 
-  closedRecords(ids: readonly string[]): Promise<ReadonlyMap<string, EndedJobRecord>> {
-    return this.#archive.closedRecords(ids);
+  async closedRecords(ids: readonly string[]): Promise<ReadonlyMap<string, EndedJobRecord>> {
+    return this.#archive.closedRecords((await this.#places.locate(ids)).values());
   }
 
-  unrecordedJobs(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.#archive.unrecordedJobs(ids, this.#clock.now(), this.#limits);
+  async unrecordedJobs(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const found = await this.#places.locate(ids);
+    const { maxAgeDays, maxJobs } = this.#limits;
+    const oldestMs = this.#clock.now().getTime() - (maxAgeDays + 1) * DAY_MS;
+    const isOld = (id: string): boolean => !(Date.parse(dayOfJob(id)) > oldestMs);
+    const isFull =
+      maxJobs < Infinity && (await this.#archive.list({ limit: Math.max(1, maxJobs) })).length >= maxJobs;
+    return new Set(
+      ids.filter((id) => {
+        const one = found.get(id);
+        return one === undefined ? !isFull && !isOld(id) : one.job.end === undefined;
+      }),
+    );
   }
 
   async get(id: string): Promise<JobRecord | undefined> {
-    const day = dayOfJob(id);
-    const job = (await this.#archive.read(day)).jobs.get(id);
-    return job === undefined ? undefined : this.#archive.record(day, job);
+    const found = (await this.#archive.find([id])).get(id);
+    return found === undefined ? undefined : this.#archive.record(found);
   }
 
-  async list(filter: JobFilter = {}): Promise<readonly JobRecord[]> {
-    const { limit = DEFAULT_LIST_LIMIT, since } = filter;
-    const records: JobRecord[] = [];
-    const { days } = await this.#directory.list();
-    for (const day of days) {
-      if (records.length >= limit || (since !== undefined && day < dayOf(since))) break;
-      for (const job of newestFirst(await this.#archive.read(day))) {
-        if (records.length >= limit || (since !== undefined && job.startedAt < since.toISOString())) break;
-        const record = this.#archive.record(day, job);
-        if (record !== undefined && isWanted(record, filter)) records.push(record);
-      }
-    }
-    return records;
+  list(filter: JobFilter = {}): Promise<readonly JobRecord[]> {
+    return this.#archive.list(filter);
   }
 
   async openOutput(id: string): Promise<JobOutput> {
@@ -191,25 +210,37 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
       const error = "Interrupted: its claim ended without a record.";
       if (await this.finish(id, { status: "interrupted", error, duration_ms: null })) recovered.push(id);
     }
-    const { days } = await this.#directory.list();
-    for (const day of days) {
-      const closing = (await this.#archive.openJobs(day)).map(async ({ id, process }) => {
+    const { parts } = await this.#directory.list();
+    for (const part of parts) {
+      const additions: JobAddition[] = [];
+      for (const { id, process } of await this.#places.openJobsOf(part)) {
         const error = interruptionOf(process);
-        if (error === undefined) return;
-        if (await this.finish(id, { status: "interrupted", error, duration_ms: null })) recovered.push(id);
-      });
-      await Promise.all(closing);
+        const outcome = { status: "interrupted", error, duration_ms: null } as const;
+        if (error !== undefined)
+          additions.push({ id, start: undefined, ...this.#endOf(id, outcome), isCounted: false });
+      }
+      if (additions.length > 0) await this.#known(part).append(additions);
+      for (const { id, isCounted } of additions) {
+        this.#places.partOf.delete(id);
+        if (isCounted) recovered.push(id);
+      }
     }
     return recovered;
   }
 
-  /** Removes the days that are past the limits, with their outputs, and answers them. Runs by itself once a day. */
+  /** Removes what is past the limits, with the outputs, and returns the parts that are gone. Runs when a part begins. */
   prune(): Promise<readonly string[]> {
     const inUse: FilesInUse = {
-      isDayInUse: (day) => this.#days.get(day)?.isIdle === false,
+      isPartInUse: (part) => this.#parts.get(part)?.isIdle === false,
       isOutputInUse: (id) => this.#outputs.isOpen(id),
+      endPart: async (part) => {
+        await closeQuietly(
+          (await this.#directory.createDay(this.#directory.partPath(nextPart(part)))).handle,
+        );
+        this.#places.begin(nextPart(part), this.#known(part).jobsUnderWay());
+      },
     };
-    this.#pruning ??= this.#archive.removeExpired(this.#clock.now(), this.#limits, inUse).finally(() => {
+    this.#pruning ??= this.#tidy.tidy(this.#clock.now(), this.#limits, inUse).finally(() => {
       this.#pruning = undefined;
     });
     return this.#pruning;
@@ -231,7 +262,8 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   }
 
   async #finishUp(): Promise<void> {
-    await Promise.all(Array.from(this.#days.values(), (day) => day.settled()));
+    await this.#places.settled();
+    await Promise.all(Array.from(this.#parts.values(), (part) => part.settled()));
     await this.#pruning?.catch(() => {});
     await this.#outputs.close();
   }
@@ -239,7 +271,10 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   async #open(start: JobStart): Promise<boolean> {
     const startedMs = this.#clock.monotonic();
     const addition = startOnly(start);
-    await this.#dayFile(dayOfJob(start.id)).append([addition]);
+    const day = dayOfJob(start.id);
+    if (this.#places.partOf.has(start.id)) return false;
+    if (!this.#places.newest.has(day)) await this.#places.findNewest(day);
+    await this.#partFile(day, start.id).append([addition]);
     if (addition.isCounted) this.#startedMs.set(start.id, startedMs);
     return addition.isCounted;
   }
@@ -273,55 +308,70 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
     additionOf: (job: Job) => JobAddition,
   ): Promise<RecordFailures> {
     const failures: (RecordFailure | undefined)[] = Array.from(jobs, () => undefined);
-    const days = new Map<string, DayWrite>();
+    const writes = new Map<DayFile, DayWrite>();
     for (const [index, job] of jobs.entries()) {
       try {
         const day = dayOfJob(job.id);
         const addition = additionOf(job);
-        const write = days.get(day) ?? { additions: [], indexes: [] };
-        days.set(day, write);
+        if (!this.#places.newest.has(day)) await this.#places.findNewest(day);
+        const file = this.#partFile(day, job.id);
+        const write = writes.get(file) ?? { file, additions: [], indexes: [] };
+        writes.set(file, write);
         write.additions.push(addition);
         write.indexes.push(index);
       } catch (error) {
         failures[index] = { error };
       }
     }
-    const writes = Array.from(days, async ([day, { additions, indexes }]) => {
+    const written = Array.from(writes.values(), async ({ file, additions, indexes }) => {
       try {
-        await this.#dayFile(day).append(additions);
+        await file.append(additions);
       } catch (error) {
         for (const index of indexes) failures[index] = { error };
       }
     });
-    await Promise.all(writes);
+    await Promise.all(written);
     return failures;
   }
 
-  #dayFile(day: string): DayFile {
-    const known = this.#days.get(day);
-    if (known !== undefined && this.#days.size === 1) return known;
-    const file = known ?? new DayFile(this.#directory, day, this.#dayOptions);
-    this.#days.delete(day);
-    this.#days.set(day, file);
-    for (const [other, { isIdle }] of this.#days) {
-      if (this.#days.size <= MOST_DAYS_KNOWN) break;
-      if (isIdle && other !== day) this.#days.delete(other);
+  /** The file that has a job, or gets it. */
+  #partFile(day: string, id: string): DayFile {
+    const older = this.#places.partOf.size === 0 ? undefined : this.#places.partOf.get(id);
+    const newest = this.#places.newest.get(day) ?? day;
+    const known = this.#parts.get(older ?? newest);
+    if (older === undefined && known !== undefined && known.size >= this.#partBytes) {
+      this.#places.begin(nextPart(newest), known.jobsUnderWay());
+      return this.#partFile(day, id);
+    }
+    return known !== undefined && this.#parts.size === 1 ? known : this.#known(older ?? newest);
+  }
+
+  /** The file of a part; `open`: all that is known of a part that gets no new jobs. */
+  #known(part: string, open?: KnownPart): DayFile {
+    const file = this.#parts.get(part) ?? new DayFile(this.#directory, part, this.#dayOptions, open);
+    this.#parts.delete(part);
+    this.#parts.set(part, file);
+    for (const [other, { isIdle }] of this.#parts) {
+      if (this.#parts.size <= MOST_PARTS_KNOWN) break;
+      if (isIdle && other !== part) this.#parts.delete(other);
     }
     return file;
   }
 
-  #pruneUnasked(): void {
-    this.prune().catch((error: unknown) => {
-      this.#logger.warn(
-        `Could not remove old jobs: ${error instanceof Error ? error.message : String(error)}`,
-      );
-    });
+  async #pruneUnasked(): Promise<void> {
+    try {
+      if (await this.#mayPrune()) await this.prune();
+    } catch (error) {
+      this.#logger.warn(`Could not remove old jobs: ${messageOf(error)}`);
+    }
   }
 
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new StateError("The job log is closed.", { code: "STATE_CLOSED" });
   }
 }
+
+const DAY_MS = 86_400_000;
 
 function startOnly(start: JobStart): JobAddition {
   return { id: start.id, start, end: undefined, durationMs: undefined, isCounted: false };

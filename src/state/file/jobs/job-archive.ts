@@ -1,32 +1,53 @@
 /**
- * Reads the days of a job log one by one, counts their jobs, and removes days past the limits. Says once per file
- * that lines of it were skipped. Writing is elsewhere.
+ * Reads the parts of a job log: records from the newest to the oldest, the jobs with given ids, and the jobs that have
+ * not ended. Says once per part that lines of it were skipped. Writing is elsewhere.
  */
 import type { Logger } from "../../../logger.js";
 import { attempt, closeQuietly } from "../disk.js";
-import { type DayJob, type JobDay, readDay, recordOfJob } from "./job-day.js";
-import { type JobDirectory, linePieces } from "./job-directory.js";
-import { type LineGlance, scanLines } from "./job-line.js";
-import { dayOf, dayOfJob, numberOfJobId } from "../../job-log/job-id.js";
-import type { EndedJobRecord, JobRecord } from "../../job-log/job-log.js";
-import { isEnded } from "../../job-log/job-record.js";
-import { type DayTally, expiredDays, type RetentionLimits } from "../../job-log/job-retention.js";
+import { dayOf, dayOfJob } from "../../job-log/job-id.js";
+import {
+  DEFAULT_LIST_LIMIT,
+  type EndedJobRecord,
+  type JobFilter,
+  type JobRecord,
+} from "../../job-log/job-log.js";
+import { isEnded, isWanted } from "../../job-log/job-record.js";
+import {
+  dayOfPart,
+  type JobDirectory,
+  linePieces,
+  type PartVersion,
+  piecesBackwards,
+} from "./job-directory.js";
+import { recordOf, scanLines } from "./job-line.js";
+import { type DayJob, jobsOfPiece, type LaterEnds, OpenJobs } from "./job-scan.js";
 
-/** What a log is writing to at this moment, and so must stay. */
-export interface FilesInUse {
-  isDayInUse(day: string): boolean;
-  isOutputInUse(id: string): boolean;
+export interface FoundJob {
+  readonly part: string;
+  readonly job: DayJob;
 }
 
-interface SizedTally extends DayTally {
-  /** Of the file that was counted: it only ever grows. */
-  readonly size: number;
+/** The jobs of a part that have not ended, and the version of the part that was read. */
+export interface OpenPart extends PartVersion {
+  readonly jobs: readonly DayJob[];
 }
+
+interface Listed {
+  readonly record: JobRecord;
+  readonly startedAt: string;
+  /** Of two jobs that started at the same time, the later line has the larger one. */
+  readonly order: number;
+}
+
+/** So many ids are searched for as text before lines are looked at. */
+const FEW_IDS = 8;
+const MOST_LINES_IN_PIECE = 1e6;
 
 export class JobArchive {
   readonly #directory: JobDirectory;
   readonly #logger: Logger;
-  readonly #tallies = new Map<string, SizedTally>();
+  /** The versions of parts without an open job. */
+  readonly #closed = new Map<string, PartVersion>();
   readonly #reported = new Set<string>();
 
   constructor(directory: JobDirectory, logger: Logger) {
@@ -34,190 +55,184 @@ export class JobArchive {
     this.#logger = logger;
   }
 
-  async read(day: string): Promise<JobDay> {
-    const bytes = (await this.#directory.read(this.#directory.dayPath(day))) ?? Buffer.alloc(0);
-    const read = readDay(bytes);
-    let open = 0;
-    for (const { end } of read.jobs.values()) if (end === undefined) open++;
-    this.#tallies.set(day, { day, jobs: read.jobs.size, open, size: bytes.length });
-    this.#report(day, read.damagedLines);
-    return read;
+  /** Newest first. Reads files from their ends, and no more of them than is needed. */
+  async list(filter: JobFilter): Promise<readonly JobRecord[]> {
+    const { limit = DEFAULT_LIST_LIMIT, since } = filter;
+    const records: JobRecord[] = [];
+    const { parts } = await this.#directory.list();
+    for (const day of new Set(parts.map(dayOfPart))) {
+      const room = limit - records.length;
+      if (!(room > 0) || (since !== undefined && day < dayOf(since))) break;
+      const ofDay = parts.filter((part) => dayOfPart(part) === day);
+      for (const { record } of await this.#newestOf(ofDay, room, filter)) records.push(record);
+    }
+    return records;
+  }
+
+  /** The jobs that the log has, by id. */
+  async find(ids: readonly string[]): Promise<ReadonlyMap<string, FoundJob>> {
+    const found = new Map<string, FoundJob>();
+    if (ids.length === 0) return found;
+    const missing = new Set(ids);
+    const parts = await this.#directory.partsOf(new Set(Array.from(missing, dayOfJob)));
+    const isMissing = (id: string): boolean => missing.has(id);
+    for (const part of parts) {
+      if (missing.size === 0) break;
+      const ends: LaterEnds = new Map();
+      await this.#backwards(part, (piece) => {
+        if (missing.size <= FEW_IDS && ![...missing].some((id) => piece.includes(id))) return false;
+        for (const job of jobsOfPiece(piece, ends, isMissing)) {
+          if (!missing.delete(job.id)) continue;
+          const start = Buffer.from(job.start);
+          const end = job.end === undefined ? undefined : Buffer.from(job.end);
+          found.set(job.id, { part, job: { ...job, start, end } });
+        }
+        return missing.size === 0;
+      });
+    }
+    return found;
   }
 
   /** `undefined` where the job's line turns out to be damaged. */
-  record(day: string, job: DayJob): JobRecord | undefined {
-    const record = recordOfJob(job);
-    if (record === undefined) this.#report(day, [job.lineNumber]);
+  async record({ part, job }: FoundJob): Promise<JobRecord | undefined> {
+    const record = recordOf(job.start, job.end);
+    if (record === undefined) await this.#report(part);
     return record;
   }
 
-  /** The jobs of a day that have not ended. */
-  async openJobs(day: string): Promise<readonly LineGlance[]> {
-    if ((await this.#knownTally(day))?.open === 0) return [];
-    return this.#count(day);
-  }
-
-  /** Removes the days that are past the limits, with their outputs, and answers them. */
-  async removeExpired(now: Date, limits: RetentionLimits, inUse: FilesInUse): Promise<readonly string[]> {
-    const { days, outputs } = await this.#directory.list();
-    const tallies: DayTally[] = [];
-    for (const day of days) tallies.push(await this.#tally(day));
-    const expired = new Set(expiredDays(tallies, now, limits).filter((day) => !inUse.isDayInUse(day)));
-    for (const day of expired) {
-      await this.#directory.remove(this.#directory.dayPath(day));
-      this.#tallies.delete(day);
-      this.#reported.delete(day);
-    }
-    const kept = new Set(days.filter((day) => !expired.has(day)));
-    for (const id of outputs) {
-      const day = dayOfJob(id);
-      // Also what an earlier removal left behind. Today's first job may not have its line yet.
-      const isWithoutDay = !kept.has(day) && day < dayOf(now) && !inUse.isOutputInUse(id);
-      if (isWithoutDay) await this.#directory.remove(this.#directory.outputPath(id));
-    }
-    return [...expired];
-  }
-
-  async closedRecords(ids: readonly string[]): Promise<ReadonlyMap<string, EndedJobRecord>> {
+  /** The records that are closed, among jobs that were found. */
+  async closedRecords(found: Iterable<FoundJob>): Promise<ReadonlyMap<string, EndedJobRecord>> {
     const closed = new Map<string, EndedJobRecord>();
-    for (const [day, ofDay] of byDay(ids)) {
-      const jobs = await this.#jobsOf(day, new Set(ofDay));
-      for (const id of ofDay) {
-        const job = jobs.get(id);
-        const record = job?.end === undefined ? undefined : this.record(day, job);
-        if (record !== undefined && isEnded(record)) closed.set(id, record);
-      }
+    for (const one of found) {
+      const record = one.job.end === undefined ? undefined : await this.record(one);
+      if (record !== undefined && isEnded(record)) closed.set(record.id, record);
     }
     return closed;
   }
 
-  /** The jobs without an end, apart from jobs of days that may have been removed. */
-  async unrecordedJobs(
-    ids: readonly string[],
-    now: Date,
-    limits: RetentionLimits,
-  ): Promise<ReadonlySet<string>> {
-    const unrecorded = new Set<string>();
-    for (const [day, ofDay] of byDay(ids)) {
-      const jobs = await this.#jobsOf(day, new Set(ofDay));
-      for (const id of ofDay) if (jobs.get(id)?.end === undefined) unrecorded.add(id);
-    }
-    const expired = await this.#expiredAmong(new Set(Array.from(unrecorded, dayOfJob)), now, limits);
-    return new Set([...unrecorded].filter((id) => !expired.has(dayOfJob(id))));
-  }
-
-  /** The given days that are past the limits, or would be if they still had a job. */
-  async #expiredAmong(
-    asked: ReadonlySet<string>,
-    now: Date,
-    limits: RetentionLimits,
-  ): Promise<ReadonlySet<string>> {
-    if (asked.size === 0) return new Set();
-    const { days } = await this.#directory.list();
-    const tallies: DayTally[] = [];
-    for (const day of days) tallies.push(await this.#tally(day));
-    for (const day of asked) if (!days.includes(day)) tallies.push({ day, jobs: 1, open: 0 });
-    return new Set(expiredDays(tallies, now, limits).filter((day) => asked.has(day)));
-  }
-
-  async #tally(day: string): Promise<DayTally> {
-    const known = await this.#knownTally(day);
-    if (known !== undefined) return known;
-    await this.#count(day);
-    return this.#tallies.get(day) ?? { day, jobs: 0, open: 0 };
-  }
-
-  /** Counts the jobs of a day, and returns the jobs that have not ended. Keeps a number of each job in memory, no line. */
-  async #count(day: string): Promise<readonly LineGlance[]> {
-    const started = new Set<number>();
-    const open = new Map<string, LineGlance>();
-    const size = await this.#scan(day, (glance) => {
-      const { id, startedAt } = glance;
-      if (startedAt === undefined) open.delete(id);
-      else if (!started.has(numberOfJob(id))) open.set(id, glance);
-      if (startedAt !== undefined) started.add(numberOfJob(id));
-    });
-    this.#tallies.set(day, { day, jobs: started.size, open: open.size, size });
-    return [...open.values()];
-  }
-
-  /** Those of the asked jobs that the day has. */
-  async #jobsOf(day: string, ids: ReadonlySet<string>): Promise<ReadonlyMap<string, DayJob>> {
+  async openJobs(part: string): Promise<OpenPart> {
+    const version = await this.#directory.versionOf(part);
+    const nothing = { jobs: [], size: version?.size ?? 0, ino: version?.ino ?? 0 };
+    const known = this.#closed.get(part);
+    if (version === undefined || (known?.size === version.size && known.ino === version.ino)) return nothing;
+    const candidates = new OpenJobs();
+    const read = await this.#forwards(part, (piece) => candidates.add(piece));
     const jobs = new Map<string, DayJob>();
-    await this.#scan(day, ({ id, startedAt, process }, line, lineNumber) => {
-      if (!ids.has(id)) return;
-      const job = jobs.get(id);
-      // A copy: the line is a part of a large piece.
-      if (startedAt !== undefined && job === undefined)
-        jobs.set(id, { id, startedAt, lineNumber, process, start: Buffer.from(line), end: undefined });
-      else if (startedAt === undefined && job !== undefined && job.end === undefined)
-        jobs.set(id, { ...job, end: Buffer.from(line) });
-    });
-    return jobs;
+    if (!candidates.isEmpty)
+      await this.#forwards(part, (piece) =>
+        scanLines(
+          piece,
+          ({ id, startedAt, process }, line) => {
+            const job = jobs.get(id);
+            if (startedAt !== undefined && job === undefined)
+              jobs.set(id, { id, startedAt, process, start: Buffer.from(line), end: undefined });
+            else if (startedAt === undefined && job !== undefined && job.end === undefined)
+              jobs.set(id, { ...job, end: Buffer.from(line) });
+          },
+          () => {},
+          (id) => candidates.has(id),
+        ),
+      );
+    const open = [...jobs.values()].filter(({ end }) => end === undefined);
+    if (open.length === 0 && read !== undefined) this.#closed.set(part, read);
+    return { jobs: open, ...(read ?? nothing) };
   }
 
-  /** Visits the lines of a day piece by piece, and returns how many bytes there were. */
-  async #scan(
-    day: string,
-    visit: (glance: LineGlance, line: Buffer, lineNumber: number) => void,
-  ): Promise<number> {
-    const path = this.#directory.dayPath(day);
+  /** The newest wanted jobs of a day, whose parts are given newest first. */
+  async #newestOf(parts: readonly string[], room: number, filter: JobFilter): Promise<readonly Listed[]> {
+    const since = filter.since?.toISOString() ?? "";
+    const listed = new Map<string, Listed>();
+    /** Of the last job that there is room for. */
+    let cut = "";
+    let pieces = 0;
+    for (const part of parts) {
+      const ends: LaterEnds = new Map();
+      let isDamaged = false;
+      const isEnough = await this.#backwards(part, (piece) => {
+        let newest = "";
+        const firstOrder = -++pieces * MOST_LINES_IN_PIECE;
+        for (const [index, job] of jobsOfPiece(piece, ends, undefined, () => (isDamaged = true)).entries()) {
+          const { id, startedAt } = job;
+          if (startedAt > newest) newest = startedAt;
+          if (startedAt < since || startedAt < cut) continue;
+          const record = recordOf(job.start, job.end);
+          if (record === undefined) isDamaged = true;
+          // The first start of a job counts, which is read last.
+          else if (isWanted(record, filter)) listed.set(id, { record, startedAt, order: firstOrder + index });
+        }
+        if (listed.size < room) return false;
+        cut = trim(listed, room);
+        // One piece more than is needed: what is older in the file may have started later.
+        return cut >= newest;
+      });
+      if (isDamaged) await this.#report(part);
+      if (isEnough) break;
+    }
+    return [...listed.values()].toSorted(laterFirst);
+  }
+
+  /** Visits the pieces of a part from its end, until `visit` returns `true`; returns whether it did. */
+  async #backwards(part: string, visit: (piece: Buffer) => boolean): Promise<boolean> {
+    const path = this.#directory.partPath(part);
     const handle = await this.#directory.open(path, "read");
-    if (handle === undefined) return 0;
-    let bytes = 0;
-    let lines = 0;
-    const damagedLines: number[] = [];
+    if (handle === undefined) return false;
     try {
       const { size } = await attempt(path, "stat", handle.stat());
-      for await (const piece of linePieces(handle, path, 0, size)) {
-        const before = lines;
-        const damaged = (lineNumber: number): number => damagedLines.push(before + lineNumber);
-        lines += scanLines(
-          piece,
-          (glance, line, number) => visit(glance, line, before + number),
-          damaged,
-        ).lines;
-        bytes += piece.length;
-      }
+      for await (const piece of piecesBackwards(handle, path, size)) if (visit(piece)) return true;
+      return false;
     } finally {
       await closeQuietly(handle);
     }
-    this.#report(day, damagedLines);
-    return bytes;
   }
 
-  /** `undefined` for a day that was never counted, or has grown since. */
-  async #knownTally(day: string): Promise<DayTally | undefined> {
-    const known = this.#tallies.get(day);
-    if (known === undefined) return undefined;
-    return known.size === (await this.#directory.sizeOfDay(day)) ? known : undefined;
+  /** Visits the pieces of a part from its beginning. */
+  async #forwards(part: string, visit: (piece: Buffer) => unknown): Promise<PartVersion | undefined> {
+    const path = this.#directory.partPath(part);
+    const handle = await this.#directory.open(path, "read");
+    if (handle === undefined) return undefined;
+    try {
+      const { size, ino } = await attempt(path, "stat", handle.stat());
+      for await (const piece of linePieces(handle, path, 0, size)) visit(piece);
+      return { size, ino };
+    } finally {
+      await closeQuietly(handle);
+    }
   }
 
-  #report(day: string, damagedLines: readonly number[]): void {
-    const [first] = damagedLines;
-    if (first === undefined || this.#reported.has(day)) return;
-    this.#reported.add(day);
-    const more = damagedLines.length > 1 ? ` and ${damagedLines.length - 1} more` : "";
+  /** Says where the damaged lines of a part are; a part is read once more for that, and once only. */
+  async #report(part: string): Promise<void> {
+    if (this.#reported.has(part)) return;
+    this.#reported.add(part);
+    const damaged: number[] = [];
+    let before = 0;
+    await this.#forwards(part, (piece) => {
+      before += scanLines(
+        piece,
+        ({ startedAt }, line, lineNumber) => {
+          if (startedAt !== undefined && recordOf(line, undefined) === undefined)
+            damaged.push(before + lineNumber);
+        },
+        (lineNumber) => damaged.push(before + lineNumber),
+      ).lines;
+    });
+    const [first] = damaged.toSorted((a, b) => a - b);
+    if (first === undefined) return;
+    const more = damaged.length > 1 ? ` and ${damaged.length - 1} more` : "";
     this.#logger.warn(
-      `Skipped line ${first}${more} of ${this.#directory.dayPath(day)}: expected the record of a job.`,
+      `Skipped line ${first}${more} of ${this.#directory.partPath(part)}: expected the record of a job.`,
     );
   }
 }
 
-const SHORT_ID_LENGTH = "job-2026-11-15-k3x9qa".length;
-
-/** The number in a job's id; negative for the six characters of earlier versions. */
-function numberOfJob(id: string): number {
-  return id.length === SHORT_ID_LENGTH ? -numberOfJobId(id) : numberOfJobId(id);
+function laterFirst(a: Listed, b: Listed): number {
+  if (a.startedAt !== b.startedAt) return a.startedAt < b.startedAt ? 1 : -1;
+  return b.order - a.order;
 }
 
-function byDay(ids: readonly string[]): ReadonlyMap<string, readonly string[]> {
-  const days = new Map<string, string[]>();
-  for (const id of ids) {
-    const day = dayOfJob(id);
-    const ofDay = days.get(day);
-    if (ofDay === undefined) days.set(day, [id]);
-    else ofDay.push(id);
-  }
-  return days;
+/** Keeps the newest, and returns when the last of them started. */
+function trim(listed: Map<string, Listed>, room: number): string {
+  const kept = [...listed.values()].toSorted(laterFirst).slice(0, room);
+  listed.clear();
+  for (const one of kept) listed.set(one.record.id, one);
+  return kept.at(-1)?.startedAt ?? "";
 }

@@ -19,17 +19,24 @@ import { dayInJobId } from "../../job-log/job-id.js";
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_RDWR } = constants;
 const PRIVATE_FILE = 0o600;
-const DAY_FILE = /^(\d{4}-\d\d-\d\d)\.jsonl$/;
+const PART_FILE = /^(\d{4}-\d\d-\d\d(?:\.[1-9]\d{0,8})?)\.jsonl$/;
+const DRAFT_FILE = /^\d{4}-\d\d-\d\d(?:\.[1-9]\d{0,8})?\.jsonl\.tmp$/;
 const OUTPUT_FILE = /^(.*)\.log$/;
 const NEWLINE = 10;
 /** Scanning a piece of this size takes a few milliseconds. */
 const PIECE_BYTES = 1_000_000;
 
 export interface JobFileNames {
-  /** Newest first. */
-  readonly days: readonly string[];
+  /** "2026-11-15", "2026-11-15.1": the parts of all days, newest first. */
+  readonly parts: readonly string[];
   /** The ids of the jobs that have an output. */
   readonly outputs: readonly string[];
+}
+
+/** What tells two versions of a file apart: it only grows, or is replaced. */
+export interface PartVersion {
+  readonly size: number;
+  readonly ino: number;
 }
 
 export interface CreatedDay {
@@ -47,8 +54,8 @@ export class JobDirectory {
     this.#disk = disk;
   }
 
-  dayPath(day: string): string {
-    return join(this.path, `${day}.jsonl`);
+  partPath(part: string): string {
+    return join(this.path, `${part}.jsonl`);
   }
 
   outputPath(id: string): string {
@@ -57,22 +64,47 @@ export class JobDirectory {
 
   /** What is there that is ours by its name. */
   async list(): Promise<JobFileNames> {
-    const days: string[] = [];
+    const parts: string[] = [];
     const outputs: string[] = [];
-    if (!(await this.#isThere())) return { days, outputs };
-    for (const name of await attempt(this.path, "list", this.#disk.readdir(this.path))) {
-      const day = DAY_FILE.exec(name)?.[1];
+    for (const name of await this.#names()) {
+      const part = PART_FILE.exec(name)?.[1];
       const id = OUTPUT_FILE.exec(name)?.[1];
-      if (day !== undefined) days.push(day);
+      if (part !== undefined) parts.push(part);
       if (id !== undefined && dayInJobId(id) !== undefined) outputs.push(id);
     }
-    return { days: days.toSorted().toReversed(), outputs };
+    return { parts: parts.toSorted(newerFirst), outputs };
   }
 
-  async sizeOfDay(day: string): Promise<number> {
-    const path = this.dayPath(day);
-    const stats = await attempt(path, "stat", unless(["ENOENT"], this.#disk.lstat(path)));
-    return stats?.size ?? 0;
+  /** The parts of some days, newest first. */
+  async partsOf(days: ReadonlySet<string>): Promise<readonly string[]> {
+    return (await this.list()).parts.filter((part) => days.has(dayOfPart(part)));
+  }
+
+  /** `undefined` where the part does not exist. */
+  async versionOf(part: string): Promise<PartVersion | undefined> {
+    const path = this.partPath(part);
+    return attempt(path, "stat", unless(["ENOENT"], this.#disk.lstat(path)));
+  }
+
+  async sizeOfOutput(id: string): Promise<number> {
+    const path = this.outputPath(id);
+    return (await attempt(path, "stat", unless(["ENOENT"], this.#disk.lstat(path))))?.size ?? 0;
+  }
+
+  /** A new, empty file that replaces the part when `replacePart` is called. */
+  createDraft(part: string): Promise<FileHandle> {
+    return this.#create(this.#draftPath(part), O_RDWR | O_EXCL | O_APPEND);
+  }
+
+  async replacePart(part: string): Promise<void> {
+    const path = this.partPath(part);
+    await attempt(path, "rename", this.#disk.rename(this.#draftPath(part), path));
+  }
+
+  /** Removes what a process that died left of its drafts. */
+  async removeDrafts(): Promise<void> {
+    for (const name of await this.#names())
+      if (DRAFT_FILE.test(name)) await this.remove(join(this.path, name));
   }
 
   /** `undefined` where the file does not exist. */
@@ -118,6 +150,15 @@ export class JobDirectory {
     await attempt(this.path, "sync directory", syncDirectory(this.#disk, this.path));
   }
 
+  #draftPath(part: string): string {
+    return `${this.partPath(part)}.tmp`;
+  }
+
+  async #names(): Promise<readonly string[]> {
+    if (!(await this.#isThere())) return [];
+    return attempt(this.path, "list", this.#disk.readdir(this.path));
+  }
+
   async #create(path: string, flags: number): Promise<FileHandle> {
     if (!(await this.#isThere())) await makePrivateDirectory(this.#disk, this.path);
     const opening = this.#disk.open(path, flags | O_CREAT | O_NOFOLLOW, PRIVATE_FILE);
@@ -141,6 +182,24 @@ export class JobDirectory {
   }
 }
 
+export function dayOfPart(part: string): string {
+  return part.slice(0, "2026-11-15".length);
+}
+
+/** The part of the same day that begins when this one is full. */
+export function nextPart(part: string): string {
+  return `${dayOfPart(part)}.${numberOfPart(part) + 1}`;
+}
+
+function numberOfPart(part: string): number {
+  return Number(part.slice("2026-11-15.".length));
+}
+
+function newerFirst(a: string, b: string): number {
+  if (dayOfPart(a) !== dayOfPart(b)) return a < b ? 1 : -1;
+  return numberOfPart(b) - numberOfPart(a);
+}
+
 /**
  * The bytes between two positions in pieces of whole lines, so that a large file neither fills the memory nor holds the event
  * loop up. Only the last piece may end in a line that was cut short.
@@ -161,6 +220,29 @@ export async function* linePieces(
     if (isLast) return;
     rest = piece.subarray(end);
     from += bytes.length;
+  }
+}
+
+/** The first bytes of a file in pieces of whole lines, the last piece first: only that one may end in a line that was cut short. */
+export async function* piecesBackwards(
+  handle: FileHandle,
+  path: string,
+  size: number,
+): AsyncGenerator<Buffer, void> {
+  // The end of a line that begins in an earlier piece.
+  let rest: Buffer = Buffer.alloc(0);
+  for (let to = size; to > 0;) {
+    const from = Math.max(0, to - PIECE_BYTES);
+    const bytes = await readRange(handle, path, from, to);
+    const piece = rest.length === 0 ? bytes : Buffer.concat([bytes, rest]);
+    const begin = from === 0 ? 0 : piece.indexOf(NEWLINE) + 1;
+    to = from;
+    if (from > 0 && (begin === 0 || begin === piece.length)) {
+      rest = piece;
+      continue;
+    }
+    yield piece.subarray(begin);
+    rest = piece.subarray(0, begin);
   }
 }
 

@@ -5,8 +5,7 @@ import type { Logger } from "../../../logger.js";
 import { nodeDisk, unless } from "../disk.js";
 import { lifeOf, signerOf } from "../lock/process-identity.js";
 import { JobArchive } from "./job-archive.js";
-import { JobDirectory } from "./job-directory.js";
-import { dayOfJob } from "../../job-log/job-id.js";
+import { dayOfPart, JobDirectory } from "./job-directory.js";
 
 export interface JobTally {
   readonly days: number;
@@ -32,21 +31,21 @@ export class JobFiles {
 
   /** Whether the process that started an open job is known to be dead, so that it will not close the job. */
   async isAbandoned(id: string): Promise<boolean> {
-    const open = await this.#archive.openJobs(dayOfJob(id));
-    return isOfTheDead(open.find((job) => job.id === id)?.process);
+    const job = (await this.#archive.find([id])).get(id)?.job;
+    return job?.end === undefined && isOfTheDead(job?.process);
   }
 
   async tally(): Promise<JobTally> {
-    const { days } = await this.#directory.list();
+    const { parts } = await this.#directory.list();
     let abandoned = 0;
-    for (const day of days) {
-      const open = await this.#archive.openJobs(day);
-      abandoned += open.filter(({ process }) => isOfTheDead(process)).length;
+    for (const part of parts) {
+      const { jobs } = await this.#archive.openJobs(part);
+      abandoned += jobs.filter(({ process }) => isOfTheDead(process)).length;
     }
     let bytes = 0;
     for (const name of (await unless(["ENOENT"], readdir(this.#directory.path))) ?? [])
       bytes += (await unless(["ENOENT"], lstat(join(this.#directory.path, name))))?.size ?? 0;
-    return { days: days.length, bytes, abandoned };
+    return { days: new Set(parts.map(dayOfPart)).size, bytes, abandoned };
   }
 }
 

@@ -73,6 +73,21 @@ export function glanceAt(line: Buffer): LineGlance | undefined {
   return read(line);
 }
 
+const QUOTE = 34;
+const LETTER_I = 105;
+const ID_FROM = 7;
+/** Where an id ends in a line, by its number of characters. */
+const LONG_ID_TO = 30;
+const SHORT_ID_TO = 28;
+
+/** Where the id of the line ends that begins at `from`; `undefined` for a line in a different form. */
+export function idEndAt(bytes: Buffer, from: number): number | undefined {
+  if (bytes[from + 2] !== LETTER_I || bytes[from + 6] !== QUOTE) return undefined;
+  // First: after a short id there is a quote in the place of the longer one's too.
+  if (bytes[from + SHORT_ID_TO] === QUOTE) return from + SHORT_ID_TO;
+  return bytes[from + LONG_ID_TO] === QUOTE ? from + LONG_ID_TO : undefined;
+}
+
 /** The slow way, for a line that Rota did not write. */
 function read(line: Buffer): LineGlance | undefined {
   const value = parsed(line);
@@ -87,6 +102,25 @@ function read(line: Buffer): LineGlance | undefined {
   return start === undefined ? undefined : { id: value.id, startedAt: start.started_at, process };
 }
 
+/** In the form that Rota writes, with the agent's name and the schedule's as JSON. */
+const SUBJECT = /"agent":("(?:[^"\\]|\\.)*"),"schedule":("(?:[^"\\]|\\.)*"|null),/y;
+const SUBJECT_FROM = [91, 89];
+const SUBJECT_TO = 600;
+
+/** Which schedule the line of a start is about, as a text that no other schedule has. */
+export function subjectOf(line: Buffer): string {
+  const text = line.toString("latin1", 0, SUBJECT_TO);
+  for (const from of SUBJECT_FROM) {
+    SUBJECT.lastIndex = from;
+    const [, agent, schedule] = SUBJECT.exec(text) ?? [];
+    if (agent !== undefined) return `${agent}/${schedule}`;
+  }
+  const { agent, schedule } = storedStart(parsed(line)) ?? { agent: "", schedule: null };
+  const subject = `${JSON.stringify(agent)}/${JSON.stringify(schedule)}`;
+  // As the bytes of a file would be read above.
+  return Buffer.from(subject, "utf8").toString("latin1");
+}
+
 /** The record that a job's lines tell; `undefined` where the first is damaged, still running where the second is. */
 export function recordOf(start: Buffer, end: Buffer | undefined): JobRecord | undefined {
   const started = storedStart(parsed(start));
@@ -95,13 +129,15 @@ export function recordOf(start: Buffer, end: Buffer | undefined): JobRecord | un
 }
 
 /**
- * Visits each line with its number from 1, and returns their number, and how many bytes at the end have no newline yet: a crash cut
- * them short, or a second process is writing them. Such a rest counts if it is whole.
+ * Visits each line with its number from 1, or the lines of the jobs that are wanted. Returns the number of lines, and how many
+ * bytes at the end have no newline yet: a crash cut them short, or a second process is writing them. Such a rest counts if it
+ * is whole.
  */
 export function scanLines(
   bytes: Buffer,
   visit: (glance: LineGlance, line: Buffer, lineNumber: number) => void,
   damaged: (lineNumber: number) => void = () => {},
+  isWanted?: (id: string) => boolean,
 ): { readonly lines: number; readonly tornBytes: number } {
   let lineNumber = 0;
   let from = 0;
@@ -109,11 +145,14 @@ export function scanLines(
     lineNumber++;
     const newline = bytes.indexOf(NEWLINE, from);
     const line = bytes.subarray(from, newline < 0 ? bytes.length : newline);
+    from = newline + 1;
+    const idTo = isWanted === undefined ? undefined : idEndAt(line, 0);
+    if (idTo !== undefined && newline >= 0 && isWanted?.(line.toString("latin1", ID_FROM, idTo)) === false)
+      continue;
     const glance = line.length === 0 ? undefined : glanceAt(line);
     if (glance !== undefined) visit(glance, line, lineNumber);
     else if (line.length > 0 && newline >= 0) damaged(lineNumber);
     if (newline < 0) return { lines: lineNumber, tornBytes: line.length };
-    from = newline + 1;
   }
   return { lines: lineNumber, tornBytes: 0 };
 }

@@ -4,11 +4,13 @@
  */
 import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
+import { messageOf } from "../../../errors.js";
 import { type Fields, isFields } from "../../../fields.js";
 import { isoTimeMs } from "../../../iso-time.js";
 import type { Logger } from "../../../logger.js";
 import { randomToken } from "../../../random.js";
 import { REQUESTED_ACTIONS, type RequestAnswer, type ScheduleRequest } from "../../mailbox.js";
+import { StateFileError } from "../../errors.js";
 import { JOB_TRIGGERS } from "../../schedule-state.js";
 import {
   attempt,
@@ -152,7 +154,8 @@ export class RequestFiles {
       if (!isFields(value)) throw new Error("it is not a JSON object");
       return value;
     } catch (error) {
-      await this.#setAside(folder, id, error instanceof Error ? error.message : String(error));
+      // A disk that fails for a moment has not damaged the request: the next look reads it again.
+      if (!isTransient(error)) await this.#setAside(folder, id, messageOf(error));
       return undefined;
     } finally {
       await handle?.close();
@@ -166,6 +169,23 @@ export class RequestFiles {
       await this.#disk.rename(path, `${path}.damaged`);
     } catch {}
   }
+}
+
+const TRANSIENT = new Set([
+  "EAGAIN",
+  "EBUSY",
+  "EINTR",
+  "EIO",
+  "EMFILE",
+  "ENFILE",
+  "ENOMEM",
+  "ESTALE",
+  "ETIMEDOUT",
+]);
+
+function isTransient(error: unknown): boolean {
+  const code = errorCode(error instanceof StateFileError ? error.cause : error);
+  return code !== undefined && TRANSIENT.has(code);
 }
 
 function idOf(name: string): string | undefined {

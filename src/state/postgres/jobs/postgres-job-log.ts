@@ -10,10 +10,10 @@ import { GroupCommit } from "../../../group-commit.js";
 import { CappedOutput } from "../../job-log/capped-output.js";
 import { dayOfJob, drawJobId, idTakenError, MOST_DRAWS, outputTakenError } from "../../job-log/job-id.js";
 import {
-  DEFAULT_MAX_OUTPUT_BYTES,
   type EndedJobRecord,
   type JobEnd,
   type JobFilter,
+  type JobLimits,
   type JobLog,
   type JobOutcomeRecord,
   type JobOutput,
@@ -29,7 +29,7 @@ import {
   newEnd,
   newStart,
 } from "../../job-log/job-record.js";
-import { keepLimit, retentionLimits, type RetentionLimits } from "../../job-log/job-retention.js";
+import { retentionLimits, type RetentionLimits } from "../../job-log/job-retention.js";
 import type { TimeParameters } from "../connection/database-clock.js";
 import { isLostReply, type Statements } from "../connection/database.js";
 import {
@@ -49,7 +49,7 @@ import {
 } from "./job-rows.js";
 import { BlockOutputBytes, createOutput, readWhole } from "./output-blocks.js";
 
-export interface PostgresJobLogOptions {
+export interface PostgresJobLogOptions extends JobLimits {
   readonly database: Statements;
   readonly clock: Pick<Clock, "now" | "monotonic">;
   /** Resolves when the clock can tell the time: the database's clock is known after the first reply. */
@@ -58,14 +58,6 @@ export interface PostgresJobLogOptions {
   /** The id of the node that opens records; `undefined` while the store is not open. */
   readonly node?: (() => string | undefined) | undefined;
   readonly random?: Random | undefined;
-  /** How long the record of an ended job is kept. @default 30 */
-  readonly maxAgeDays?: number | undefined;
-  /** Beyond this many records of one schedule, its oldest records of ended jobs are removed. @default no limit */
-  readonly keep?: number | undefined;
-  /** Beyond this many records, the oldest records of ended jobs are removed. @default 10_000 */
-  readonly maxJobs?: number | undefined;
-  /** How much is kept of one job's output. @default 1_000_000 */
-  readonly maxOutputBytes?: number | undefined;
 }
 
 /** Records that wait for a statement. */
@@ -83,12 +75,13 @@ const DAY_MS = 86_400_000;
 /** To find the records beyond `maxJobs` takes as long as to count them, so up to a tenth more are kept for a while. */
 const REMOVALS_AMONG_JOBS = 10;
 const FEWEST_BETWEEN_REMOVALS = 1_000;
+/** To find what is beyond `keep` all records are sorted, a third of a second for 200,000. */
+const FEWEST_BETWEEN_SORTS = 10_000;
 const REMOVED_AT_ONCE = 1_000;
 
 export class PostgresJobLog implements JobLog {
   readonly #options: PostgresJobLogOptions;
   readonly #limits: RetentionLimits;
-  readonly #keep: number;
   readonly #openings: GroupCommit<Opening>;
   readonly #closings: GroupCommit<Closing>;
   /** When `start` opened a record, on the monotonic clock, for its duration. */
@@ -106,7 +99,6 @@ export class PostgresJobLog implements JobLog {
   constructor(options: PostgresJobLogOptions) {
     this.#options = options;
     this.#limits = retentionLimits(options);
-    this.#keep = keepLimit(options.keep);
     this.#openings = new GroupCommit((batch) => this.#openAll(batch));
     this.#closings = new GroupCommit((batch) => this.#closeAll(batch));
   }
@@ -204,7 +196,8 @@ export class PostgresJobLog implements JobLog {
 
   async openOutput(id: string): Promise<JobOutput> {
     dayOfJob(id);
-    const { database, maxOutputBytes = DEFAULT_MAX_OUTPUT_BYTES } = this.#options;
+    const { database } = this.#options;
+    const { maxOutputBytes } = this.#limits;
     if (!(await this.#isOpened(id))) throw outputTakenError(id);
     const bytes = new BlockOutputBytes(database, id);
     const output = new CappedOutput(bytes, maxOutputBytes, () => this.#outputs.delete(id));
@@ -267,7 +260,7 @@ export class PostgresJobLog implements JobLog {
     const { maxAgeDays, maxJobs } = this.#limits;
     const beforeMs = clock.now().getTime() - maxAgeDays * DAY_MS;
     for (let removed = REMOVED_AT_ONCE; removed >= REMOVED_AT_ONCE;) {
-      const limits = { beforeMs, maxJobs, keep: this.#keep };
+      const limits = { beforeMs, maxJobs, keep: this.#limits.keep };
       const [row] = await database.query(removeOld(database.schema, limits, REMOVED_AT_ONCE));
       removed = Number(row?.["count"]);
     }
@@ -327,8 +320,9 @@ export class PostgresJobLog implements JobLog {
     // Where few jobs start, records reach their age long before they reach their number.
     if (this.#recordsUntilRemoval > 0 && nowMs < this.#removedMs + DAY_MS) return;
     this.#removedMs = nowMs;
-    const among = this.#keep < Infinity ? 0 : this.#limits.maxJobs / REMOVALS_AMONG_JOBS;
-    this.#recordsUntilRemoval = Math.max(FEWEST_BETWEEN_REMOVALS, among);
+    const { keep, maxJobs } = this.#limits;
+    const among = Math.max(FEWEST_BETWEEN_REMOVALS, maxJobs / REMOVALS_AMONG_JOBS);
+    this.#recordsUntilRemoval = keep < Infinity ? Math.min(FEWEST_BETWEEN_SORTS, among) : among;
     this.#removing = this.removeOld().catch((error: unknown) => {
       this.#options.logger.warn(`Could not remove old jobs: ${messageOf(error)}`);
     });
