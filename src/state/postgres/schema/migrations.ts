@@ -213,12 +213,21 @@ create index requests_jobs on ${schema}.requests (token) where token is not null
 create index requests_keys on ${schema}.requests (agent, schedule, key, created_at) where key is not null and token is not null;
 `;
 
+/** Version 5: the names of nodes that are gone, for their jobs. */
+const keepNodeNames = (schema: string): string => `
+create table ${schema}.node_names (
+  id bigint primary key,
+  name text not null
+);
+`;
+
 /** In order, from version 1. A published migration never changes. */
 export const MIGRATIONS: readonly ((schema: string) => string)[] = [
   createTables,
   countAgents,
   lengthenIds,
   addRequests,
+  keepNodeNames,
 ];
 
 /** Functions of earlier versions that no longer exist. */
