@@ -45,6 +45,21 @@ describe("rota trigger with an order", () => {
     expect(scene.out).toMatch(/^job-\S+\nstep one\nstep two\n$/);
   });
 
+  it("ends an incomplete line of output on a terminal before it says how the job ended", async () => {
+    const scene = new Scene({ columns: 80 });
+    const { call } = await startScheduler(scene, (job) => job.write("no line break"));
+    expect(await call("trigger", "inbox", "--wait")).toBe(0);
+    expect(scene.out).toMatch(/no line break$/);
+    expect(scene.err).toMatch(/\njob-\S+ .*completed/);
+  });
+
+  it("says that a schedule is switched off in the configuration", async () => {
+    const scene = new Scene();
+    const { call } = await startScheduler(scene, () => {});
+    expect(await call("trigger", "reports/old")).toBe(1);
+    expect(scene.err).toContain("reports/old was not started: it is switched off in the configuration");
+  });
+
   it.each([
     ["a file that does not exist", ["--data", "none.json"], /Could not read --data none\.json/],
     ["a file that is not JSON", ["--data", "rota.yaml"], /rota\.yaml is not JSON/],

@@ -84,6 +84,10 @@ async function trigger(call: Call, host: RunHost): Promise<ExitCode> {
   const order = await orderOf(call);
   await using fleet = await readFleet(call);
   const target = findTarget(fleet.schedules, call.args[0] ?? "");
+  if (target.origin === "switched-off")
+    throw refusedError(
+      `${oneLine(nameOf(target))} was not started: it is switched off in the configuration (\`enabled: false\`)`,
+    );
   // A live scheduler with a different configuration may not know the schedule.
   const able = (await fleet.connection.schedulers(target)).filter(({ isAlive }) => isAlive);
   return able.length > 0

@@ -182,7 +182,11 @@ class Moment {
     { isSchedulerRunning, runningSince }: Pick<WhyQuestion, "isSchedulerRunning" | "runningSince">,
   ): readonly string[] {
     const oldest = this.#own.at(-1);
-    if (oldest === undefined) return ["No job of this schedule is recorded"];
+    if (oldest === undefined)
+      return [
+        "No job of this schedule is recorded",
+        ...(isSchedulerRunning ? [] : ["No scheduler runs now"]),
+      ];
     if (startMs(oldest) > slot.getTime())
       return [
         `The oldest recorded job started at ${this.#spoken(new Date(startMs(oldest)))}; older ones may have been removed`,
