@@ -60,6 +60,18 @@ describe("rota trigger with an order", () => {
     expect(scene.err).toContain("reports/old was not started: it is switched off in the configuration");
   });
 
+  it("reports the failure of a job in its own process one time", async () => {
+    const scene = new Scene();
+    scene.write(ECHO.replace("process.stdin.on", "process.exit(3); process.stdin.on"));
+    const child = spawn(process.execPath, [MAIN, "trigger", "a/x"], { cwd: scene.cwd });
+    let err = "";
+    child.stderr.on("data", (chunk: Buffer) => {
+      err += String(chunk);
+    });
+    expect(await once(child, "close")).toEqual([5, null]);
+    expect(err.match(/exited with code 3/g)).toHaveLength(1);
+  });
+
   it.each([
     ["a file that does not exist", ["--data", "none.json"], /Could not read --data none\.json/],
     ["a file that is not JSON", ["--data", "rota.yaml"], /rota\.yaml is not JSON/],

@@ -11,7 +11,7 @@ agents:
     runtime: command
     command: [node, --version]
     schedules:
-      nightly: { type: cron, expression: "47 3 * * *", timezone: UTC }
+      nightly: { type: cron, expression: "47 3 * * *", timezone: UTC, on_failure: pause }
       often: { type: interval, interval: 1h }
       hook: { type: webhook }
 `;
@@ -170,6 +170,7 @@ describe("rota why now", () => {
     expect(verdict).toBe("planned");
     expect(answer).toEqual([
       "Failing: every 1h, slower after a failure",
+      "No scheduler runs, so nothing will start",
       expect.stringMatching(/^Next run: .* \(in 1h 30m\)$/),
       expect.stringMatching(/^Its own rule says: /),
       expect.stringMatching(/^Slower after failures: /),
@@ -179,6 +180,11 @@ describe("rota why now", () => {
 
   it.each([
     [{ paused_until: NO_END }, "paused", "Paused until it is resumed"],
+    [
+      { paused_until: NO_END, failure_count: 1 },
+      "paused",
+      "Paused until it is resumed, because it failed (on_failure: pause)",
+    ],
     [{ status: "disabled" }, "disabled", "Disabled"],
     [{ next_run_at: "2026-03-01T11:00:00Z" }, "waiting", "Idle: due, but no scheduler runs"],
   ] as const)("answers for the state %j: %s", async (state, verdict, text) => {
@@ -205,7 +211,7 @@ describe("rota why now", () => {
       next_run_source: "baseline-cron",
     });
     expect(await scene.run(...change)).toBe(0);
-    expect((await why(scene, "reports/nightly")).answer[1]).toBe(`Next run: ${next}`);
+    expect((await why(scene, "reports/nightly")).answer[2]).toBe(`Next run: ${next}`);
   });
 
   it("names the command that explains a job", async () => {

@@ -179,7 +179,10 @@ async function runHere(call: Call, fleet: Fleet, { target, host, order }: Foregr
     );
   if (state.status === "disabled")
     throw refusedError(`${name} was not started: ${formatRefusal("disabled")}`);
-  const logger = messageLogger(call);
+  const plain = messageLogger(call);
+  const isOwnEnd = (message: string): boolean => message.startsWith(`${nameOf(target)} failed (`);
+  // How the job ended is reported at the end.
+  const logger = { ...plain, error: (message: string) => void (isOwnEnd(message) || plain.error(message)) };
   await using opened = await fleet.location.open({ clock, logger, isManualOnly: true });
   const { Scheduler } = await import("../../scheduler/scheduler.js");
   await using scheduler = new Scheduler({ ...fleet.config, store: opened.store, clock, logger });

@@ -5,7 +5,7 @@ import { adoptPlan } from "../../scheduler/planning/reconcile-plan.js";
 import { explainNextRun, type PlanRule } from "../../scheduler/planning/explain.js";
 import { isAutomatic } from "../../scheduler/timing/schedule.js";
 import { progressText } from "../format/backfill.js";
-import { displayStatus, nextRunOf, whyOf } from "../format/plan.js";
+import { displayStatus, nextRunOf, NO_SCHEDULER, whyOf } from "../format/plan.js";
 import { relativeTime } from "../format/when.js";
 import {
   ended,
@@ -25,6 +25,8 @@ export function whyNow(question: WhyQuestion): WhyAnswer {
   const nextRunAt = plannedRun(question);
   const why = whyOf(schedule, question);
   const sentences = [why.startsWith(status) ? capital(why) : `${capital(status)}: ${why}`];
+  if (nextRunAt !== undefined && !question.isSchedulerRunning && !why.includes(NO_SCHEDULER))
+    sentences.push("No scheduler runs, so nothing will start");
   if (nextRunAt !== undefined)
     sentences.push(`Next run: ${spoken(nextRunAt, zoneOf(schedule))} (${relativeTime(nextRunAt, now)})`);
   const backfill = backfillProgress(state);

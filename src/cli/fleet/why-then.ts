@@ -153,6 +153,12 @@ class Moment {
     const missedMs = isoTimeMs(state.last_missed_at) ?? -Infinity;
     if (missedMs >= slot.getTime()) {
       const total = `${state.missed_count ?? 1} in all, the latest at ${this.#spoken(new Date(missedMs))}`;
+      if (runningSince !== undefined && runningSince <= slot)
+        return said(
+          "missed",
+          `${name} was dropped although a scheduler ran (slots not run: ${total})`,
+          "The schedule may have been paused or disabled then, or had no capacity; which of these is not recorded",
+        );
       return said(
         "missed",
         `${name} was missed: no scheduler could start it in time, so it was dropped (slots not run: ${total})`,
@@ -314,7 +320,7 @@ export function ended(job: JobRecord, now: Date): string {
   const how =
     status === "running"
       ? `has been running for ${took}`
-      : `${status}${took === "-" ? "" : ` after ${took}`}`;
+      : `${status === "timeout" ? "timed out" : status}${took === "-" ? "" : ` after ${took}`}`;
   const why = error === null ? "" : `: ${error}`;
   return `${id} started at ${spoken(new Date(startMs(job)), undefined)} (${whyRan(job)}) and ${how}${why}`;
 }

@@ -2,7 +2,7 @@
 import { isoTimeMs } from "../../iso-time.js";
 import type { AgentSchedule } from "../../scheduler/agent.js";
 import { isAskedFor } from "../../scheduler/planning/due-slot.js";
-import { NO_END } from "../../scheduler/planning/state-after-job.js";
+import { NO_END, pausesOnFailure } from "../../scheduler/planning/state-after-job.js";
 import { backfillSlot } from "../../state/claim-rules.js";
 import { cronExpression, isAutomatic } from "../../scheduler/timing/schedule.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
@@ -75,22 +75,30 @@ function obstacle({ origin, state, definition }: FleetSchedule, about: PlanConte
   if (state.status === "disabled") return "disabled";
   if (definition?.type === "webhook") return "runs on web requests only";
   if (definition?.type === "chat") return "runs on messages only";
-  if (isPausedIndefinitely(state)) return "paused until it is resumed";
+  if (isPausedIndefinitely(state))
+    return isPausedByFailure(state, definition)
+      ? "paused until it is resumed, because it failed (on_failure: pause)"
+      : "paused until it is resumed";
   const until = pausedUntil(state, now);
   if (until !== undefined) return `paused until ${zonedTime(until)}`;
   const nextMs = isoTimeMs(state.next_run_at);
   if (nextMs === undefined) {
     const plain = unplanned(origin, definition, state);
-    return plain === NOT_PLANNED && !isSchedulerRunning ? `${plain}: no scheduler runs` : plain;
+    return plain === NOT_PLANNED && !isSchedulerRunning ? `${plain}: ${NO_SCHEDULER}` : plain;
   }
   if (nextMs > now.getTime()) return undefined;
-  if (!isSchedulerRunning) return "due, but no scheduler runs";
+  if (!isSchedulerRunning) return `due, but ${NO_SCHEDULER}`;
   if (isOrphan) return "due, but no running scheduler has it in its configuration";
   if (load?.most !== undefined && load.running >= load.most)
     return `waiting for capacity: ${load.running} of ${load.most} running`;
   return undefined;
 }
 
+function isPausedByFailure({ failure_count }: ScheduleState, definition: AgentSchedule | undefined): boolean {
+  return (failure_count ?? 0) > 0 && pausesOnFailure(definition);
+}
+
+export const NO_SCHEDULER = "no scheduler runs";
 const NOT_PLANNED = "not planned yet";
 
 function unplanned(
