@@ -74,6 +74,8 @@ describe("rota trigger with an order", () => {
 
   it.each([
     ["a file that does not exist", ["--data", "none.json"], /Could not read --data none\.json/],
+    ["JSON instead of a file", ["--data", '{"n":1}'], /pipe JSON to --data - instead/],
+    ["an empty stdin", ["--prompt", "-"], /found nothing on stdin/],
     ["a file that is not JSON", ["--data", "rota.yaml"], /rota\.yaml is not JSON/],
     ["two options that read stdin", ["--prompt", "-", "--data", "-"], /cannot both read stdin/],
     ["a key that is too long", ["--key", "x".repeat(300)], /256 characters/],
@@ -93,7 +95,7 @@ describe("rota trigger with an order", () => {
     child.stdout.on("data", (chunk: Buffer) => {
       out += String(chunk);
     });
-    child.stdin.end("Write to {{from}}.");
+    child.stdin.end("Write to {{from}}.\n");
     expect(await once(child, "close")).toEqual([0, null]);
     expect(out).toBe(`Write to Ada. {"from":"Ada"}\n`);
   });
