@@ -1,6 +1,7 @@
 /** The errors of the command line, and the exit code for each error of Rota. */
 import { ConfigError } from "../scheduler/definition/errors.js";
-import { RotaError } from "../errors.js";
+import { messageOf, RotaError } from "../errors.js";
+import { SchedulerError } from "../scheduler/errors.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
 
 export type CliErrorCode = "NOT_FOUND" | "REFUSED" | "USAGE";
@@ -11,6 +12,16 @@ CliError.prototype.name = "CliError";
 /** Invalid arguments or options. */
 export function usageError(message: string, cause?: unknown): CliError {
   return new CliError(message, { code: "USAGE", cause });
+}
+
+/** Calls a function. What the scheduler's rules refuse is a mistake in the call. */
+export function asUsage<Result>(act: () => Result): Result {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof SchedulerError) throw usageError(messageOf(error), error);
+    throw error;
+  }
 }
 
 /** A named agent, schedule, job or state does not exist. */

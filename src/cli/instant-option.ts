@@ -2,7 +2,7 @@
  * Options for a time as people write it: "03:47", "2026-11-17 23:47", "tomorrow 9:00", an ISO time, or a duration before or
  * after now. Pure.
  */
-import { durationMs } from "../duration.js";
+import { durationMs, UNIT_MS } from "../duration.js";
 import { quote } from "../errors.js";
 import { isoTimeMs } from "../iso-time.js";
 import { timeZone } from "../scheduler/timing/time-zone.js";
@@ -36,6 +36,17 @@ export function instantOption(
       if (Math.abs(ms) <= MOST_MS) return new Date(ms);
       throw usageError(`Invalid --${name} ${quote(text)}: it is outside the range of dates`);
     };
+  });
+}
+
+const MOST_LENGTH_MS = 100 * 366 * UNIT_MS.d;
+
+/** A length of time in milliseconds: "90m", or several units such as "1h30m". */
+export function lengthOption(name: string, summary: string): Option<number | undefined> {
+  return option(name, "duration", { summary }, (text) => {
+    const ms = wholeDurationMs(text.trim());
+    if (ms !== undefined && ms > 0 && ms <= MOST_LENGTH_MS) return ms;
+    throw usageError(`Invalid --${name} ${quote(text)}: expected a duration such as "90m", "2h" or "1h30m"`);
   });
 }
 

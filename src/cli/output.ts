@@ -16,6 +16,9 @@ export class Output {
     this.paintMessage = paintFor(context.stderr, context.env, isColorWanted);
   }
 
+  /** Whether the terminal's cursor is at the end of an incomplete line. */
+  #isMidLine = false;
+
   /** A line of data. */
   line(text = ""): void {
     this.#context.stdout.write(`${text}\n`);
@@ -23,12 +26,15 @@ export class Output {
 
   /** Data without a line break. */
   raw(bytes: string | Uint8Array): void {
-    this.#context.stdout.write(bytes);
+    const { stdout } = this.#context;
+    stdout.write(bytes);
+    this.#isMidLine = stdout.isTTY === true && !["\n", 10].includes(bytes.at(-1) ?? "\n");
   }
 
   /** A line for the person at the terminal. */
   message(text: string): void {
-    this.#context.stderr.write(`${text}\n`);
+    this.#context.stderr.write(this.#isMidLine ? `\n${text}\n` : `${text}\n`);
+    this.#isMidLine = false;
   }
 
   /** One indented JSON document. */

@@ -35,12 +35,39 @@ describe("rota backfill", () => {
     expect(scene.err).toContain("3 slots of reports/nightly to run, oldest first. No scheduler is running");
     expect(await scene.run("describe", "reports/nightly")).toBe(0);
     expect(scene.out).toMatch(/Backfill +0 of 3 slots have run/);
-    expect(await scene.run("backfill", "reports/nightly", ...PERIOD)).toBe(2);
-    expect(scene.err).toContain("A backfill is under way");
+    expect(await scene.run("backfill", "reports/nightly", ...PERIOD)).toBe(1);
+    expect(scene.err).toContain("A backfill of reports/nightly is under way: 0 of 3 slots have run");
     expect(await scene.run("backfill", "reports/nightly", "--cancel")).toBe(0);
-    expect(scene.err).toContain("Cancelled the backfill of reports/nightly: 0 of 3 slots have run");
+    expect(scene.err).toContain("Cancelled the backfill of reports/nightly: 0 of 3 slots have run.\n");
     expect(await scene.run("backfill", "reports/nightly", "--json")).toBe(0);
     expect(scene.json).toMatchObject({ backfill: null });
+  });
+
+  it("is named by list, why and jobs as the reason", async () => {
+    const scene = new Scene();
+    const [slot = ""] = SLOTS;
+    await scene.state("reports/nightly", {
+      next_run_at: "2026-03-01T12:01:00Z",
+      next_run_source: "manual",
+      backfill: { slots: SLOTS, total: 4, at: "2026-03-01T12:01:00Z" },
+    });
+    await scene.run("list", "reports/nightly", "--json");
+    expect(scene.json).toMatchObject([{ why: "backfill of 2026-02-26T01:30Z" }]);
+    await scene.run("why", "reports/nightly");
+    expect(scene.out).toContain("Backfill: 1 of 4 slots have run; next 2026-02-26T01:30:00+00:00.");
+    await scene.job({ schedule: "nightly", trigger: "manual", source: "manual", slot, started_at: slot });
+    await scene.job({
+      schedule: "nightly",
+      trigger: "manual",
+      source: "manual",
+      slot,
+      started_at: "2026-03-01T11:00:00Z",
+    });
+    await scene.run("jobs");
+    expect(scene.lines.slice(1)).toEqual([
+      expect.stringContaining("backfill of a past slot"),
+      expect.stringContaining("triggered manually"),
+    ]);
   });
 
   it("reaches a running scheduler on the same files, which runs each slot one time", async () => {

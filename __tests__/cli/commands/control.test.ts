@@ -38,10 +38,18 @@ describe("rota pause", () => {
     ]);
   });
 
+  it("pauses for a length of time with several units", async () => {
+    const scene = new Scene();
+    expect(await scene.run("pause", "reports/hourly", "--for", "1h30m")).toBe(0);
+    expect((await stateOf(scene, "reports/hourly")).paused_until).toBe("2026-03-01T13:30:00.000Z");
+  });
+
   it.each([
     ["--for together with --until", ["--for", "2h", "--until", "2026-03-01T14:00:00Z"], "not both"],
     ["an end in the past", ["--until", "2026-03-01T11:00:00Z"], "in the past"],
     ["an invalid time", ["--until", "soon"], 'Invalid --until "soon"'],
+    ["a number without a unit", ["--for", "90"], 'Invalid --for "90": expected a duration such as "90m"'],
+    ["no time at all", ["--for", "0m"], 'Invalid --for "0m"'],
   ])("refuses %s", async (_, options, says) => {
     const scene = new Scene();
     expect(await scene.run("pause", "reports", ...options)).toBe(2);
@@ -127,8 +135,10 @@ describe("rota hint", () => {
 
   it("refuses an invalid interval", async () => {
     const scene = new Scene();
-    expect(await scene.run("hint", "reports/hourly", "--interval", "often")).not.toBe(0);
+    expect(await scene.run("hint", "reports/hourly", "--interval", "often")).toBe(2);
     expect(scene.err).toContain('"often"');
+    expect(await scene.run("hint", "reports/hourly", "--interval", "5m", "--ttl", "long")).toBe(2);
+    expect(scene.err).toContain('"long"');
   });
 
   it("works as a process", async () => {

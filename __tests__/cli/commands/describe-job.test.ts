@@ -34,6 +34,20 @@ async function failedJob(scene: Scene, lines = 3): Promise<string> {
 }
 
 describe("rota describe with a job", () => {
+  it("shows what a job was triggered with, and by whom", async () => {
+    const scene = new Scene();
+    const id = await scene.job({
+      schedule: "hook",
+      trigger: "manual",
+      source: "manual",
+      data: { mail: { from: "Ada" }, lines: ["one", "two, three"] },
+      cause: "ada: rota trigger",
+    });
+    expect(await scene.run("describe", id)).toBe(0);
+    expect(told(scene, "Data")).toBe('mail: { from: Ada }, lines: [one, "two, three"]');
+    expect(told(scene, "Cause")).toBe("ada: rota trigger");
+  });
+
   it("shows when, why and for which slot it ran, how it ended, and its last lines", async () => {
     const scene = new Scene();
     const id = await failedJob(scene);

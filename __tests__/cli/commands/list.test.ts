@@ -48,6 +48,17 @@ describe("rota list", () => {
     expect(rows).toHaveLength(5);
   });
 
+  it("shows no run before the end of a pause that no scheduler has seen", async () => {
+    const scene = new Scene();
+    await scene.state("reports/hourly", {
+      next_run_at: "2026-03-01T12:04:30Z",
+      next_run_source: "baseline-interval",
+      paused_until: "2026-03-01T14:00:00Z",
+    });
+    await scene.run("list", "reports/hourly", "--json");
+    expect(scene.json).toMatchObject([{ status: "paused", next_run_at: "2026-03-01T14:00:00.000Z" }]);
+  });
+
   it("prints the number of schedules and that no scheduler runs, on stderr", async () => {
     const scene = new Scene();
     await scene.run("list");

@@ -34,6 +34,16 @@ describe("rota stop", () => {
     expect(scene.err).toBe(`No scheduler runs on ${scene.stateDir}.\n`);
   });
 
+  it("works beside an invalid configuration if the state is named, and says so", async () => {
+    const scene = new Scene();
+    const { scheduler } = await startScheduler(scene, () => {});
+    scene.write("version: 1\nagents: none\n");
+    expect(await runOn(scene, "stop")).toBe(2);
+    expect(scene.err).toContain("without the configuration: name the state with --state-dir");
+    expect(await runOn(scene, "stop", "--state-dir", ".rota")).toBe(0);
+    expect(scheduler.getState().status).toBe("stopped");
+  });
+
   it("exits with 1 when jobs were cancelled", async () => {
     const scene = new Scene();
     const { start } = await startScheduler(scene, ({ signal }) => scene.clock.sleep("1h", signal));

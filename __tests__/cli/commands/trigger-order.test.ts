@@ -45,8 +45,37 @@ describe("rota trigger with an order", () => {
     expect(scene.out).toMatch(/^job-\S+\nstep one\nstep two\n$/);
   });
 
+  it("ends an incomplete line of output on a terminal before it says how the job ended", async () => {
+    const scene = new Scene({ columns: 80 });
+    const { call } = await startScheduler(scene, (job) => job.write("no line break"));
+    expect(await call("trigger", "inbox", "--wait")).toBe(0);
+    expect(scene.out).toMatch(/no line break$/);
+    expect(scene.err).toMatch(/\njob-\S+ .*completed/);
+  });
+
+  it("says that a schedule is switched off in the configuration", async () => {
+    const scene = new Scene();
+    const { call } = await startScheduler(scene, () => {});
+    expect(await call("trigger", "reports/old")).toBe(1);
+    expect(scene.err).toContain("reports/old was not started: it is switched off in the configuration");
+  });
+
+  it("reports the failure of a job in its own process one time", async () => {
+    const scene = new Scene();
+    scene.write(ECHO.replace("process.stdin.on", "process.exit(3); process.stdin.on"));
+    const child = spawn(process.execPath, [MAIN, "trigger", "a/x"], { cwd: scene.cwd });
+    let err = "";
+    child.stderr.on("data", (chunk: Buffer) => {
+      err += String(chunk);
+    });
+    expect(await once(child, "close")).toEqual([5, null]);
+    expect(err.match(/exited with code 3/g)).toHaveLength(1);
+  });
+
   it.each([
     ["a file that does not exist", ["--data", "none.json"], /Could not read --data none\.json/],
+    ["JSON instead of a file", ["--data", '{"n":1}'], /pipe JSON to --data - instead/],
+    ["an empty stdin", ["--prompt", "-"], /found nothing on stdin/],
     ["a file that is not JSON", ["--data", "rota.yaml"], /rota\.yaml is not JSON/],
     ["two options that read stdin", ["--prompt", "-", "--data", "-"], /cannot both read stdin/],
     ["a key that is too long", ["--key", "x".repeat(300)], /256 characters/],
@@ -66,7 +95,7 @@ describe("rota trigger with an order", () => {
     child.stdout.on("data", (chunk: Buffer) => {
       out += String(chunk);
     });
-    child.stdin.end("Write to {{from}}.");
+    child.stdin.end("Write to {{from}}.\n");
     expect(await once(child, "close")).toEqual([0, null]);
     expect(out).toBe(`Write to Ada. {"from":"Ada"}\n`);
   });

@@ -11,7 +11,7 @@ agents:
     runtime: command
     command: [node, --version]
     schedules:
-      nightly: { type: cron, expression: "47 3 * * *", timezone: UTC }
+      nightly: { type: cron, expression: "47 3 * * *", timezone: UTC, on_failure: pause }
       often: { type: interval, interval: 1h }
       hook: { type: webhook }
 `;
@@ -124,7 +124,11 @@ describe("rota why at a time in the past", () => {
     const scene = sceneOf();
     expect(await why(scene, "reports/nightly", "--at", "03:47")).toMatchObject({
       verdict: "unknown",
-      answer: [expect.stringContaining("why is not recorded"), "No job of this schedule is recorded"],
+      answer: [
+        expect.stringContaining("why is not recorded"),
+        "No job of this schedule is recorded",
+        "No scheduler runs now",
+      ],
     });
     await job(scene, "10:00:00", "10:01:00", { trigger: "manual" });
     expect((await why(scene, "reports/nightly", "--at", "03:47")).answer[1]).toContain(
@@ -166,6 +170,7 @@ describe("rota why now", () => {
     expect(verdict).toBe("planned");
     expect(answer).toEqual([
       "Failing: every 1h, slower after a failure",
+      "No scheduler runs, so nothing will start",
       expect.stringMatching(/^Next run: .* \(in 1h 30m\)$/),
       expect.stringMatching(/^Its own rule says: /),
       expect.stringMatching(/^Slower after failures: /),
@@ -175,6 +180,11 @@ describe("rota why now", () => {
 
   it.each([
     [{ paused_until: NO_END }, "paused", "Paused until it is resumed"],
+    [
+      { paused_until: NO_END, failure_count: 1 },
+      "paused",
+      "Paused until it is resumed, because it failed (on_failure: pause)",
+    ],
     [{ status: "disabled" }, "disabled", "Disabled"],
     [{ next_run_at: "2026-03-01T11:00:00Z" }, "waiting", "Idle: due, but no scheduler runs"],
   ] as const)("answers for the state %j: %s", async (state, verdict, text) => {
@@ -182,6 +192,32 @@ describe("rota why now", () => {
     await scene.state("reports/nightly", state);
     const answer = await why(scene, "reports/nightly");
     expect([answer.verdict, answer.answer[0]]).toEqual([verdict, text]);
+  });
+
+  it("says that no scheduler has planned it", async () => {
+    expect((await why(sceneOf(), "reports/nightly")).answer[0]).toBe(
+      "Idle: not planned yet: no scheduler runs",
+    );
+  });
+
+  it.each([
+    ["a hint", ["hint", "reports/nightly", "--at", "10m"], "2026-03-01T12:10:00+00:00 (in 10m)"],
+    ["a pause", ["pause", "reports/nightly", "--for", "30h"], "2026-03-02T18:00:00+00:00 (in 1d 6h)"],
+  ])("takes %s into account that no scheduler has seen yet", async (_, change, next) => {
+    const scene = sceneOf();
+    await scene.state("reports/nightly", {
+      last_completed_at: "2026-03-01T03:48:00Z",
+      next_run_at: "2026-03-02T03:47:00Z",
+      next_run_source: "baseline-cron",
+    });
+    expect(await scene.run(...change)).toBe(0);
+    expect((await why(scene, "reports/nightly")).answer[2]).toBe(`Next run: ${next}`);
+  });
+
+  it("names the command that explains a job", async () => {
+    const scene = sceneOf();
+    expect(await scene.run("why", "job-2026-03-01-aaaaaaaa")).toBe(2);
+    expect(scene.err).toContain("`rota describe job-2026-03-01-aaaaaaaa` says why it ran");
   });
 
   it("names the running job", async () => {

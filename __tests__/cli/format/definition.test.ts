@@ -91,7 +91,7 @@ describe("a formatted definition", () => {
       work_source: { type: "tickets", labels: ["a", "b"] },
     });
     expect(formatFields(schedule)).toBe(
-      "type: interval, interval: 5m, work_source: { type: tickets, labels: [a b] }",
+      "type: interval, interval: 5m, work_source: { type: tickets, labels: [a, b] }",
     );
   });
 });

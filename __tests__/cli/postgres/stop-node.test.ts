@@ -37,6 +37,9 @@ describe("rota stop on a database", () => {
     expect(await runOn(scene, "stop", "two")).toBe(0);
     expect(scene.err).toContain(`Waiting for 1 job: inbox/hook (${jobId}).\n`);
     expect(scene.err).toContain(`: ${jobId} completed.\n`);
+    // The node is gone, and its jobs keep its name.
+    await runOn(scene, "jobs", "--json");
+    expect(scene.json).toMatchObject([{ id: jobId, node: "two" }]);
     expect([one.getState().status, two.getState().status]).toEqual(["running", "stopped"]);
     expect(await runOn(scene, "stop")).toBe(0);
     expect(one.getState().status).toBe("stopped");

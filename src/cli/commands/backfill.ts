@@ -13,6 +13,7 @@ import { EXIT, type ExitCode } from "../exit-codes.js";
 import { findTarget } from "../fleet/find-target.js";
 import { type Fleet, type FleetSchedule, hasLiveScheduler, nameOf, readFleet } from "../fleet/fleet.js";
 import { oneLine } from "../format/text-width.js";
+import { progressText, slotsOf } from "../format/backfill.js";
 import { zonedTime } from "../format/when.js";
 import { instantOption } from "../instant-option.js";
 
@@ -79,6 +80,11 @@ async function request(
   if (definition === undefined)
     throw refusedError(`${name} is not in the configuration, so its slots are not known`);
   const isDryRun = option(DRY_RUN);
+  const underWay = backfillProgress(state);
+  if (underWay !== undefined)
+    throw refusedError(
+      `A backfill of ${name} is under way: ${progressText(underWay)}. Wait for it, or cancel it with --cancel`,
+    );
   const scene = { agent, schedule, definition, state, now, jobs: connection.store.jobs };
   const { slots, leftOut } = await refused(() => backfillOf({ ...period, limit: option(LIMIT) }, scene));
   if (!isDryRun) await refused(() => connection.store.update({ agent, schedule }, backfilled(slots)));
@@ -108,7 +114,7 @@ async function cancel({ isJson, output }: Call, { connection }: Fleet, target: F
   const name = oneLine(nameOf(target));
   if (isJson) output.json({ agent, schedule, cancelled: before !== undefined });
   else if (before === undefined) output.message(`No backfill of ${name} is under way.`);
-  else output.message(`Cancelled the backfill of ${name}: ${progressText(before)}.`);
+  else output.message(`Cancelled the backfill of ${name}: ${progressText({ ...before, next: undefined })}.`);
 }
 
 function showProgress({ isJson, output }: Call, target: FleetSchedule): void {
@@ -117,16 +123,6 @@ function showProgress({ isJson, output }: Call, target: FleetSchedule): void {
   if (isJson) output.json({ agent, schedule, backfill: progress ?? null });
   else if (progress === undefined) output.line(`No backfill of ${oneLine(nameOf(target))} is under way.`);
   else output.line(`${oneLine(nameOf(target))}: ${progressText(progress)}`);
-}
-
-/** "3 of 10 slots have run, 1 failed; next 2026-03-01T02:30:00+01:00" */
-export function progressText({ total, done, failed, next }: BackfillProgress): string {
-  const failures = failed === 0 ? "" : `, ${failed} failed`;
-  return `${done} of ${slotsOf(total)} have run${failures}${next === undefined ? "" : `; next ${zonedTime(next)}`}`;
-}
-
-function slotsOf(count: number): string {
-  return count === 1 ? "1 slot" : `${count} slots`;
 }
 
 /** What the scheduler's rules refuse is a mistake in the call. */

@@ -32,7 +32,7 @@ import {
 import { oneLine } from "../format/text-width.js";
 import { zonedTime } from "../format/when.js";
 import { tookText } from "../format/job.js";
-import { progressText } from "./backfill.js";
+import { progressText } from "../format/backfill.js";
 import { describeJob } from "./describe-job.js";
 
 const RUNS_SHOWN = 5;

@@ -7,7 +7,7 @@ import { failure, fine, type Finding, warning } from "../doctor/finding.js";
 import { checkPrograms } from "../doctor/programs.js";
 import { CliError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { locate, locateState, namedLocation } from "../location/locate.js";
+import { locate, namedLocation } from "../location/locate.js";
 import type { StateLocation } from "../location/state-location.js";
 import { shownPath } from "../format/shown-path.js";
 import { oneLine } from "../format/text-width.js";
@@ -76,19 +76,11 @@ async function locationOf(call: Call, findings: Finding[]): Promise<StateLocatio
     if (error instanceof ConfigError) {
       const { length } = error.problems;
       findings.push(failure(about, `${counted(length, "problem")}: see \`rota validate\``));
-      return stateOnly(call);
+      return namedLocation(call);
     }
     if (!(error instanceof CliError)) throw error;
     const judge = error.code === "NOT_FOUND" ? failure : warning;
     findings.push(judge(about, error.message));
-    return undefined;
-  }
-}
-
-async function stateOnly(call: Call): Promise<StateLocation | undefined> {
-  try {
-    return await locateState(call);
-  } catch {
     return undefined;
   }
 }

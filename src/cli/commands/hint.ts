@@ -4,7 +4,7 @@ import type { ScheduleStatePatch } from "../../state/schedule-state.js";
 import { type Call, type Command, flag, textOption } from "../command.js";
 import { changeSchedules } from "../fleet/change-schedules.js";
 import { TARGET } from "../fleet/find-target.js";
-import { usageError } from "../errors.js";
+import { asUsage, usageError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { zonedTime } from "../format/when.js";
 import { instantOption } from "../instant-option.js";
@@ -40,7 +40,7 @@ async function hint(call: Call): Promise<ExitCode> {
     throw usageError("Give --interval, --at or both; or --clear to remove the current hint");
   await changeSchedules(call, (now) => {
     if (!isNew) return { message: (name) => `Hint removed from ${name}.`, patch: () => UNADVISED };
-    const patch = advised({ interval, runAt: at?.(now), ttl, reason }, now);
+    const patch = asUsage(() => advised({ interval, runAt: at?.(now), ttl, reason }, now));
     return {
       message: (name) => `Hint set for ${name}: ${formatHint(patch.hint)}.`,
       patch: () => patch,

@@ -61,7 +61,10 @@ const COLUMNS: readonly Column[] = [
 export const jobsCommand: Command = {
   name: "jobs",
   summary: "List jobs, newest first: when and why each ran, how it ended, and its summary or error.",
-  details: ["On a database, the column NODE names the node that ran the job."],
+  details: [
+    "On a database, the column NODE names the node that ran the job. --json prints the whole records with `node`, which is null " +
+      "in a directory.",
+  ],
   arguments: [TARGET],
   options: [AGENT, SCHEDULE, STATUS, SINCE, UNTIL, LIMIT, IDS],
   examples: [
@@ -98,18 +101,20 @@ async function jobs(call: Call): Promise<ExitCode> {
     .filter(({ started_at }) => until === undefined || startMs(started_at) < until.getTime())
     .slice(0, limit);
   if (records.length === 0 && agent !== undefined) await findJobsOf(call, connection, agent);
-  if (optionOf(IDS)) for (const { id } of records) output.line(id);
-  else if (isJson) output.json(records);
-  else if (records.length === 0) output.message("No matching jobs.");
+  const ids = records.map(({ id }) => id);
+  if (optionOf(IDS)) for (const id of ids) output.line(id);
+  else if (records.length === 0 && !isJson) output.message("No matching jobs.");
   else {
-    const nodes = await connection.nodesOf(records.map(({ id }) => id));
-    output.table(
-      nodes.size === 0 ? COLUMNS : COLUMNS.toSpliced(4, 0, NODE),
-      records.map((record) => {
-        const cells = jobCells(record, now);
-        return nodes.size === 0 ? cells : cells.toSpliced(4, 0, nodes.get(record.id) ?? "-");
-      }),
-    );
+    const nodes = await connection.nodesOf(ids);
+    if (isJson) output.json(records.map((record) => ({ ...record, node: nodes.get(record.id) ?? null })));
+    else
+      output.table(
+        nodes.size === 0 ? COLUMNS : COLUMNS.toSpliced(4, 0, NODE),
+        records.map((record) => {
+          const cells = jobCells(record, now);
+          return nodes.size === 0 ? cells : cells.toSpliced(4, 0, nodes.get(record.id) ?? "-");
+        }),
+      );
   }
   return EXIT.ok;
 }

@@ -1,13 +1,12 @@
 /** `rota next`: a dry run that shows when a schedule, or a rule on the command line, would run. */
-import { messageOf, quote } from "../../errors.js";
+import { quote } from "../../errors.js";
 import type { AgentSchedule } from "../../scheduler/agent.js";
-import { SchedulerError } from "../../scheduler/errors.js";
 import type { Plan } from "../../scheduler/planning/governor.js";
 import { validateSchedule } from "../../scheduler/timing/schedule.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import { clockChangeRemark } from "../format/clock-change.js";
 import { type Argument, type Call, type Command, countOption, textOption } from "../command.js";
-import { usageError } from "../errors.js";
+import { asUsage, usageError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { findTarget } from "../fleet/find-target.js";
 import { type FleetSchedule, nameOf, readFleet } from "../fleet/fleet.js";
@@ -117,12 +116,7 @@ function typedSchedule({ args, context, option }: Call): Subject | undefined {
 }
 
 function typedSubject(definition: AgentSchedule, now: Date): Subject {
-  try {
-    validateSchedule(definition);
-  } catch (error) {
-    if (error instanceof SchedulerError) throw usageError(messageOf(error), error);
-    throw error;
-  }
+  asUsage(() => validateSchedule(definition));
   return { definition, state: { status: "idle" }, why: formatRule(definition), now };
 }
 

@@ -5,11 +5,11 @@ import { changeSchedules } from "../fleet/change-schedules.js";
 import { TARGET } from "../fleet/find-target.js";
 import { usageError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
-import { instantOption } from "../instant-option.js";
+import { instantOption, lengthOption } from "../instant-option.js";
 import { zonedTime } from "../format/when.js";
 
 const UNTIL = instantOption("until", "future", "Until this time.");
-const FOR = instantOption("for", "future", "For this long, such as 2h.");
+const FOR = lengthOption("for", "For this long, such as 90m or 1h30m.");
 
 export const pauseCommand: Command = {
   name: "pause",
@@ -36,7 +36,7 @@ async function pause(call: Call): Promise<ExitCode> {
   const [until, after] = [call.option(UNTIL), call.option(FOR)];
   if (until !== undefined && after !== undefined) throw usageError("Give --until or --for, not both");
   await changeSchedules(call, (now) => {
-    const end = (until ?? after)?.(now);
+    const end = after === undefined ? until?.(now) : new Date(now.getTime() + after);
     if (end !== undefined && end <= now) throw usageError("A pause cannot end in the past");
     const patch = paused(end);
     const duration = end === undefined ? "" : ` until ${zonedTime(end)}`;

@@ -84,6 +84,10 @@ async function trigger(call: Call, host: RunHost): Promise<ExitCode> {
   const order = await orderOf(call);
   await using fleet = await readFleet(call);
   const target = findTarget(fleet.schedules, call.args[0] ?? "");
+  if (target.origin === "switched-off")
+    throw refusedError(
+      `${oneLine(nameOf(target))} was not started: it is switched off in the configuration (\`enabled: false\`)`,
+    );
   // A live scheduler with a different configuration may not know the schedule.
   const able = (await fleet.connection.schedulers(target)).filter(({ isAlive }) => isAlive);
   return able.length > 0
@@ -103,13 +107,20 @@ async function orderOf({ context, option }: Call): Promise<JobOrder> {
   const [prompt, file] = [option(PROMPT), option(DATA)];
   if (prompt === "-" && file === "-") throw usageError("--prompt - and --data - cannot both read stdin");
   const data = file === undefined ? undefined : await readData(context, file);
-  const text = prompt === "-" ? await readStdin(context) : prompt;
+  const text = prompt === "-" ? await readPrompt(context) : prompt;
   const author = context.env["USER"] ?? context.env["LOGNAME"];
   try {
     return readOrder({ prompt: text, data, key: option(KEY), cause: "rota trigger", author });
   } catch (error) {
     throw usageError(messageOf(error), error);
   }
+}
+
+/** A line break at the end belongs to the pipe: the same prompt as an option is the same order. */
+async function readPrompt(context: CliContext): Promise<string> {
+  const text = (await readStdin(context)).replace(/\r?\n$/, "");
+  if (text === "") throw usageError("--prompt - found nothing on stdin");
+  return text;
 }
 
 async function readData(context: CliContext, file: string): Promise<unknown> {
@@ -121,7 +132,8 @@ async function readData(context: CliContext, file: string): Promise<unknown> {
         ? await readStdin(context)
         : await readFile(isAbsolute(file) ? file : join(context.cwd, file), "utf8");
   } catch (error) {
-    throw usageError(`Could not read --data ${file}: ${messageOf(error)}`, error);
+    const hint = /^\s*[[{"]/.test(file) ? ". It takes a file: pipe JSON to --data - instead" : "";
+    throw usageError(`Could not read --data ${file}: ${messageOf(error)}${hint}`, error);
   }
   try {
     return JSON.parse(text) as unknown;
@@ -175,7 +187,10 @@ async function runHere(call: Call, fleet: Fleet, { target, host, order }: Foregr
     );
   if (state.status === "disabled")
     throw refusedError(`${name} was not started: ${formatRefusal("disabled")}`);
-  const logger = messageLogger(call);
+  const plain = messageLogger(call);
+  const isOwnEnd = (message: string): boolean => message.startsWith(`${nameOf(target)} failed (`);
+  // How the job ended is reported at the end.
+  const logger = { ...plain, error: (message: string) => void (isOwnEnd(message) || plain.error(message)) };
   await using opened = await fleet.location.open({
     clock,
     logger,

@@ -1,5 +1,7 @@
 /** `rota why`: why a schedule ran, did not run or will run at a time. */
+import { dayInJobId } from "../../state/job-log/job-id.js";
 import type { Argument, Call, Command } from "../command.js";
+import { usageError } from "../errors.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { findTarget } from "../fleet/find-target.js";
 import { hasLiveScheduler, loadsOf, nameOf, readFleet } from "../fleet/fleet.js";
@@ -46,9 +48,12 @@ export const whyCommand: Command = {
 
 async function why(call: Call): Promise<ExitCode> {
   const { args, isJson, option, output } = call;
+  const [text = ""] = args;
+  if (dayInJobId(text) !== undefined)
+    throw usageError(`${text} is a job: \`rota describe ${text}\` says why it ran`);
   await using fleet = await readFleet(call);
   const { connection, now } = fleet;
-  const schedule = findTarget(fleet.schedules, args[0] ?? "");
+  const schedule = findTarget(fleet.schedules, text);
   const { agent, definition } = schedule;
   const zone = definition?.type === "cron" ? definition.timezone : undefined;
   const at = option(AT)?.(now, zone);

@@ -26,6 +26,7 @@ export const TABLES: readonly string[] = [
   "jobs",
   "leases",
   "migrations",
+  "node_names",
   "nodes",
   "polls",
   "queue",

@@ -1,8 +1,11 @@
 /** What holds for a schedule now, and why: its status, its next run with the rules that led to it, and its last job. Pure. */
 import { isoTimeMs } from "../../iso-time.js";
+import { backfillProgress } from "../../scheduler/control/backfill.js";
+import { adoptPlan } from "../../scheduler/planning/reconcile-plan.js";
 import { explainNextRun, type PlanRule } from "../../scheduler/planning/explain.js";
 import { isAutomatic } from "../../scheduler/timing/schedule.js";
-import { displayStatus, nextRunOf, whyOf } from "../format/plan.js";
+import { progressText } from "../format/backfill.js";
+import { displayStatus, nextRunOf, NO_SCHEDULER, whyOf } from "../format/plan.js";
 import { relativeTime } from "../format/when.js";
 import {
   ended,
@@ -19,11 +22,15 @@ export function whyNow(question: WhyQuestion): WhyAnswer {
   const { definition, state } = schedule;
   const own = ownJobs(question);
   const status = displayStatus(schedule, now);
-  const nextRunAt = nextRunOf(schedule, now);
+  const nextRunAt = plannedRun(question);
   const why = whyOf(schedule, question);
   const sentences = [why.startsWith(status) ? capital(why) : `${capital(status)}: ${why}`];
+  if (nextRunAt !== undefined && !question.isSchedulerRunning && !why.includes(NO_SCHEDULER))
+    sentences.push("No scheduler runs, so nothing will start");
   if (nextRunAt !== undefined)
     sentences.push(`Next run: ${spoken(nextRunAt, zoneOf(schedule))} (${relativeTime(nextRunAt, now)})`);
+  const backfill = backfillProgress(state);
+  if (backfill !== undefined) sentences.push(`Backfill: ${progressText(backfill)}`);
   const explained =
     definition === undefined || nextRunAt === undefined
       ? undefined
@@ -34,6 +41,14 @@ export function whyNow(question: WhyQuestion): WhyAnswer {
   const [last] = own;
   if (last !== undefined) sentences.push(`Last job: ${ended(last, now)}`);
   return { verdict: presentVerdict(question, status), sentences, jobs: own.slice(0, 1) };
+}
+
+/** The next run; after a change that no scheduler has seen, the run that one will plan. */
+function plannedRun({ schedule, now }: WhyQuestion): Date | undefined {
+  const { definition, state } = schedule;
+  const stored = nextRunOf(schedule, now);
+  if (stored === undefined || definition === undefined) return stored;
+  return adoptPlan({ now, schedule: definition, state, random: () => 0 })?.plan?.nextRunAt ?? stored;
 }
 
 const RULES: Readonly<Record<PlanRule, string>> = {

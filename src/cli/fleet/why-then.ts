@@ -153,6 +153,12 @@ class Moment {
     const missedMs = isoTimeMs(state.last_missed_at) ?? -Infinity;
     if (missedMs >= slot.getTime()) {
       const total = `${state.missed_count ?? 1} in all, the latest at ${this.#spoken(new Date(missedMs))}`;
+      if (runningSince !== undefined && runningSince <= slot)
+        return said(
+          "missed",
+          `${name} was dropped although a scheduler ran (slots not run: ${total})`,
+          "The schedule may have been paused or disabled then, or had no capacity; which of these is not recorded",
+        );
       return said(
         "missed",
         `${name} was missed: no scheduler could start it in time, so it was dropped (slots not run: ${total})`,
@@ -182,7 +188,11 @@ class Moment {
     { isSchedulerRunning, runningSince }: Pick<WhyQuestion, "isSchedulerRunning" | "runningSince">,
   ): readonly string[] {
     const oldest = this.#own.at(-1);
-    if (oldest === undefined) return ["No job of this schedule is recorded"];
+    if (oldest === undefined)
+      return [
+        "No job of this schedule is recorded",
+        ...(isSchedulerRunning ? [] : ["No scheduler runs now"]),
+      ];
     if (startMs(oldest) > slot.getTime())
       return [
         `The oldest recorded job started at ${this.#spoken(new Date(startMs(oldest)))}; older ones may have been removed`,
@@ -310,7 +320,7 @@ export function ended(job: JobRecord, now: Date): string {
   const how =
     status === "running"
       ? `has been running for ${took}`
-      : `${status}${took === "-" ? "" : ` after ${took}`}`;
+      : `${status === "timeout" ? "timed out" : status}${took === "-" ? "" : ` after ${took}`}`;
   const why = error === null ? "" : `: ${error}`;
   return `${id} started at ${spoken(new Date(startMs(job)), undefined)} (${whyRan(job)}) and ${how}${why}`;
 }

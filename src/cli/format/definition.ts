@@ -101,6 +101,13 @@ export function formatFields(fields: Fields): string {
 }
 
 function formatValue(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(formatValue).join(" ")}]`;
+  if (Array.isArray(value)) return `[${value.map(formatItem).join(", ")}]`;
   return isFields(value) ? `{ ${formatFields(value)} }` : String(value);
+}
+
+/** One of several: quoted where it would run into the next. */
+function formatItem(value: unknown): string {
+  return typeof value === "string" && /^$|[\s,"[\]{}]/.test(value)
+    ? JSON.stringify(value)
+    : formatValue(value);
 }

@@ -48,9 +48,12 @@ const SOURCES: Readonly<Record<string, string>> = {
 /** Why a job ran, from its record alone: "its cron time, attempt 2, 5m late". */
 export function whyRan({ source, trigger, attempt, slot, started_at }: JobRecord): string {
   const lateMs = (isoTimeMs(started_at) ?? 0) - (isoTimeMs(slot) ?? Infinity);
+  const isLate = lateMs >= LATE_MS;
+  // A caller's slot is the time of the call; only a backfill runs an earlier one.
+  if (isLate && source === "manual") return "backfill of a past slot";
   return [
     source === null ? trigger : (SOURCES[source] ?? source),
     ...(attempt > 1 ? [`attempt ${attempt}`] : []),
-    ...(lateMs >= LATE_MS ? [`${shortDuration(lateMs)} late`] : []),
+    ...(isLate ? [`${shortDuration(lateMs)} late`] : []),
   ].join(", ");
 }

@@ -2,9 +2,9 @@
 import { isoTimeMs } from "../../iso-time.js";
 import type { AgentSchedule } from "../../scheduler/agent.js";
 import { isAskedFor } from "../../scheduler/planning/due-slot.js";
-import { NO_END } from "../../scheduler/planning/state-after-job.js";
-import { cronExpression } from "../../scheduler/timing/schedule.js";
-import { isAutomatic } from "../../scheduler/timing/schedule.js";
+import { NO_END, pausesOnFailure } from "../../scheduler/planning/state-after-job.js";
+import { backfillSlot } from "../../state/claim-rules.js";
+import { cronExpression, isAutomatic } from "../../scheduler/timing/schedule.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import type { AgentLoad, FleetSchedule } from "../fleet/fleet.js";
 import type { Style } from "./style.js";
@@ -55,7 +55,9 @@ export function nextRunOf(schedule: FleetSchedule, now: Date): Date | undefined 
   const isOnRequest = definition !== undefined && !isAutomatic(definition);
   if (isOnRequest && !isAskedFor(state.next_run_source ?? undefined)) return undefined;
   const ms = isoTimeMs(state.next_run_at);
-  return ms === undefined ? undefined : new Date(ms);
+  if (ms === undefined) return undefined;
+  // A pause that no scheduler has planned for yet.
+  return new Date(Math.max(ms, pausedUntil(state, now)?.getTime() ?? -Infinity));
 }
 
 /** What blocks the next run, or else the reason of its plan. */
@@ -73,18 +75,31 @@ function obstacle({ origin, state, definition }: FleetSchedule, about: PlanConte
   if (state.status === "disabled") return "disabled";
   if (definition?.type === "webhook") return "runs on web requests only";
   if (definition?.type === "chat") return "runs on messages only";
-  if (isPausedIndefinitely(state)) return "paused until it is resumed";
+  if (isPausedIndefinitely(state))
+    return isPausedByFailure(state, definition)
+      ? "paused until it is resumed, because it failed (on_failure: pause)"
+      : "paused until it is resumed";
   const until = pausedUntil(state, now);
   if (until !== undefined) return `paused until ${zonedTime(until)}`;
   const nextMs = isoTimeMs(state.next_run_at);
-  if (nextMs === undefined) return unplanned(origin, definition, state);
+  if (nextMs === undefined) {
+    const plain = unplanned(origin, definition, state);
+    return plain === NOT_PLANNED && !isSchedulerRunning ? `${plain}: ${NO_SCHEDULER}` : plain;
+  }
   if (nextMs > now.getTime()) return undefined;
-  if (!isSchedulerRunning) return "due, but no scheduler runs";
+  if (!isSchedulerRunning) return `due, but ${NO_SCHEDULER}`;
   if (isOrphan) return "due, but no running scheduler has it in its configuration";
   if (load?.most !== undefined && load.running >= load.most)
     return `waiting for capacity: ${load.running} of ${load.most} running`;
   return undefined;
 }
+
+function isPausedByFailure({ failure_count }: ScheduleState, definition: AgentSchedule | undefined): boolean {
+  return (failure_count ?? 0) > 0 && pausesOnFailure(definition);
+}
+
+export const NO_SCHEDULER = "no scheduler runs";
+const NOT_PLANNED = "not planned yet";
 
 function unplanned(
   origin: FleetSchedule["origin"],
@@ -93,7 +108,7 @@ function unplanned(
 ): string {
   if (origin === "state-only") return "no longer planned";
   if (definition?.type === "once" && (last_run_at ?? last_missed_at) != null) return "its one run is over";
-  return "not planned yet";
+  return NOT_PLANNED;
 }
 
 export function isPausedIndefinitely({ paused_until }: ScheduleState): boolean {
@@ -103,6 +118,8 @@ export function isPausedIndefinitely({ paused_until }: ScheduleState): boolean {
 /** The reason of the plan: the rule, a hint, a limit, or a request. */
 export function formatPlan({ state, definition }: Pick<FleetSchedule, "definition" | "state">): string {
   const source = state.next_run_source;
+  const pastSlot = backfillSlot(state);
+  if (pastSlot !== undefined && state.retry == null) return `backfill of ${shortIso(pastSlot)}`;
   const rule = definition === undefined ? undefined : formatRule(definition);
   const reason = state.hint?.reason == null ? "" : `: ${state.hint.reason}`;
   if (source == null) return rule ?? "";
@@ -126,7 +143,12 @@ const SOURCE_LABELS = {
 } as const;
 
 function slotOf({ retry }: ScheduleState): string {
-  return retry == null ? "" : ` at the run of ${retry.slot.replace(/(:00)?\.000Z$/, "Z")}`;
+  return retry == null ? "" : ` at the run of ${shortIso(retry.slot)}`;
+}
+
+/** Without seconds that are zero. */
+function shortIso(slot: string): string {
+  return slot.replace(/(:00)?\.000Z$/, "Z");
 }
 
 function limitOf(definition: AgentSchedule | undefined, key: "max_interval" | "min_interval"): string {

@@ -61,7 +61,17 @@ export async function locate(call: Call): Promise<LocatedFleet> {
 /** The state's location alone. A named location works even when the configuration is invalid. */
 export async function locateState(call: Call): Promise<StateLocation> {
   const named = await namedLocation(call);
-  if (named === undefined) return (await locate(call)).location;
+  if (named === undefined) {
+    try {
+      return (await locate(call)).location;
+    } catch (error) {
+      if (error instanceof ConfigError)
+        call.output.message(
+          `This command works without the configuration: name the state with --${STATE_DIR.name} or --${DATABASE_URL.name}.`,
+        );
+      throw error;
+    }
+  }
   await requireDirectory(call);
   return named;
 }

@@ -86,7 +86,7 @@ export function abandonSlot(input: PlanningInput): Conclusion {
   return dropSlot(input, pausesOnFailure(schedule) ? { ...changes, paused_until: NO_END } : changes, RUN);
 }
 
-function pausesOnFailure(schedule: Schedule | undefined): boolean {
+export function pausesOnFailure(schedule: Schedule | undefined): boolean {
   return schedule !== undefined && "on_failure" in schedule && schedule.on_failure === "pause";
 }
 

@@ -29,7 +29,7 @@ export const RUNTIMES: Readonly<Record<string, TypedMap>> = {
           type: "string",
           description: "The program, or an argument; {prompt}, {slot} and {key} are filled in.",
         }),
-        'a list such as ["node", "work.js"]',
+        'a list such as ["node", "work.js"]; there is no shell, so a shell line is ["sh", "-c", "a | b"]',
         "The program and its arguments. Without {prompt} in them, the prompt is written to stdin.",
         { minItems: 1, examples: [["node", "work.js"]] },
       ),

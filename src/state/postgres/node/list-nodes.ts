@@ -80,13 +80,14 @@ export async function listNodes(
   }));
 }
 
-/** The names of the nodes that ran these jobs, by job id. A node that is gone for long has no name any more, only its number. */
+/** The names of the nodes that ran these jobs, by job id. A node whose name is no longer kept has only its number. */
 export async function listNodesOfJobs(
   { schema, query }: Statements,
   jobIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const rows = await query({
-    text: `select j.id, j.node, n.name from ${schema}.jobs j left join ${schema}.nodes n on n.id = j.node
+    text: `select j.id, j.node, coalesce(n.name, m.name) as name from ${schema}.jobs j
+      left join ${schema}.nodes n on n.id = j.node left join ${schema}.node_names m on m.id = j.node
       where j.id = any($1) and j.node is not null`,
     values: [jobIds],
   });

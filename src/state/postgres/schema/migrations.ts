@@ -213,7 +213,15 @@ create index requests_jobs on ${schema}.requests (token) where token is not null
 create index requests_keys on ${schema}.requests (agent, schedule, key, created_at) where key is not null and token is not null;
 `;
 
-/** Version 5: agents that are paused. */
+/** Version 5: the names of nodes that are gone, for their jobs. */
+const keepNodeNames = (schema: string): string => `
+create table ${schema}.node_names (
+  id bigint primary key,
+  name text not null
+);
+`;
+
+/** Version 6: agents that are paused. */
 const addPauses = (schema: string): string => `
 alter table ${schema}.agents
   -- Why it is paused, as JSON; null when it is not.
@@ -234,6 +242,7 @@ export const MIGRATIONS: readonly ((schema: string) => string)[] = [
   countAgents,
   lengthenIds,
   addRequests,
+  keepNodeNames,
   addPauses,
 ];
 

@@ -4,6 +4,9 @@
  */
 import { IS_MINE, lockOutClaims, ONE_PLAN, readRights, RIGHTS_VARIABLES } from "./claim-functions.js";
 
+/** So many of the latest nodes keep their names when they are gone. */
+const NAMES_KEPT = 10_000;
+
 export const createNodeFunctions = (schema: string): string => `
 -- Marks the schedules whose slots a poll of the node saw, unless an earlier poll did.
 create function ${schema}.note_seen(in_node bigint, in_ids bigint[]) returns void language plpgsql ${ONE_PLAN} as $$
@@ -35,6 +38,9 @@ declare
 begin
   if v_counts then perform ${lockOutClaims(schema)}; end if;
   perform ${schema}.settle_polls(in_node);
+  insert into ${schema}.node_names (id, name) select n.id, n.name from ${schema}.nodes n where n.id = in_node
+    on conflict (id) do update set name = excluded.name;
+  delete from ${schema}.node_names m where m.id <= in_node - ${NAMES_KEPT};
   delete from ${schema}.nodes n where n.id = in_node;
   if v_counts then perform ${schema}.count_agents(); end if;
 end $$;
