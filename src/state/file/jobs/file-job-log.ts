@@ -24,7 +24,15 @@ import {
   type EndedJobRecord,
   type NewJob,
 } from "../../job-log/job-log.js";
-import { instantOr, isPlainRecord, isWanted, jobRecord, newEnd, newStart } from "../../job-log/job-record.js";
+import {
+  checkFilter,
+  instantOr,
+  isPlainRecord,
+  isWanted,
+  jobRecord,
+  newEnd,
+  newStart,
+} from "../../job-log/job-record.js";
 import { JobOutputs } from "./job-outputs.js";
 import { interruptionOf } from "./job-recovery.js";
 import { retentionLimits, type RetentionLimits } from "../../job-log/job-retention.js";
@@ -154,6 +162,7 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   }
 
   async list(filter: JobFilter = {}): Promise<readonly JobRecord[]> {
+    checkFilter(filter);
     const { limit = DEFAULT_LIST_LIMIT, since } = filter;
     const records: JobRecord[] = [];
     const { days } = await this.#directory.list();
