@@ -34,7 +34,7 @@ export { FakeClock } from "./clock.js";
 export type { Logger } from "./logger.js";
 
 // ## Types that everyday use refers to
-export type { Clock, Instant } from "./clock.js";
+export type { Clock, IdleSleep, Instant } from "./clock.js";
 export type { Duration } from "./duration.js";
 export type { RotaErrorOptions } from "./errors.js";
 export type {
@@ -216,6 +216,8 @@ export type {
   ScheduleHint,
   ScheduleState,
   ScheduleStatePatch,
+  SlotRetry,
+  StoredBackfill,
   StoredClaim,
 } from "./state/schedule-state.js";
 export type {

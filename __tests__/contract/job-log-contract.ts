@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../src/clock.js";
 import { type Random, seededRandom } from "../../src/random.js";
-import type { JobLog, JobRecord, NewJob } from "../../src/state/job-log/job-log.js";
+import type { JobFilter, JobLog, JobRecord, NewJob } from "../../src/state/job-log/job-log.js";
 
 export interface JobLogSetup {
   readonly clock: FakeClock;
@@ -339,6 +339,21 @@ export function testJobLog(name: string, open: (setup: JobLogSetup) => Promise<O
       expect(await subject.log.list({ limit: 3 })).toHaveLength(3);
       expect(await subject.log.list({ limit: 0 })).toHaveLength(0);
       expect(await subject.log.list({ limit: Infinity })).toHaveLength(105);
+    });
+
+    it.each([
+      [{ limit: -1 }, "Invalid limit -1: expected a whole number from 0, or Infinity"],
+      [{ limit: 2.5 }, "Invalid limit 2.5"],
+      [{ limit: "5" }, 'Invalid limit "5"'],
+      [{ since: "yesterday" }, 'Invalid since "yesterday": expected a Date'],
+      [{ since: new Date(NaN) }, "Invalid since an invalid Date"],
+      [null, "Invalid filter null: expected an object"],
+    ])("rejects the filter %j, and names what is wrong", async (filter, message) => {
+      await using subject = await opened();
+      await expect(subject.log.list(filter as JobFilter)).rejects.toMatchObject({
+        code: "INVALID_STATE",
+        message: expect.stringContaining(message) as string,
+      });
     });
   });
 

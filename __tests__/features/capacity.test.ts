@@ -48,15 +48,12 @@ describe("max_concurrent", () => {
 });
 
 describe("running counts", () => {
-  it("per agent and in total are back at 0 after a job that throws", async () => {
+  it.each([
+    ["succeeds", () => {}],
+    ["throws", () => Promise.reject(new Error("boom"))],
+  ])("per agent and in total are back at 0 after a job that %s", async (_, end) => {
     const clock = new FakeClock(START);
-    const { scheduler } = scene({
-      clock,
-      work: async () => {
-        await clock.sleep("1m");
-        throw new Error("boom");
-      },
-    });
+    const { scheduler } = scene({ clock, work: () => clock.sleep("1m").then(end) });
     await scheduler.start([agent("a", { x: every("1h") }), agent("b", { x: every("1h") })]);
     await clock.advance("1s");
     expect([scheduler.getRunningJobCount("a"), scheduler.getTotalRunningJobCount()]).toEqual([1, 2]);

@@ -141,6 +141,30 @@ describe("a schedule with a work source", () => {
     expect(work.standingOf(id)).toBe("failed");
   });
 
+  it("asks its source one time for each job", async () => {
+    let asked = 0;
+    const workSourceManager = {
+      getNextWorkItem: async () => {
+        asked++;
+        return { item: null };
+      },
+      reportOutcome: async () => {},
+    };
+    const { clock } = await working(() => "done", { workSourceManager });
+    await clock.advance("11m");
+    expect(asked).toBe(3);
+  });
+
+  it("passes the trigger and the schedule to onTrigger", async () => {
+    const seen: unknown[] = [];
+    const { clock } = await working(() => {}, {
+      onTrigger: ({ agent, scheduleName, job }) =>
+        seen.push([agent.name, scheduleName, job.trigger, job.slot]),
+    });
+    await clock.advance("1s");
+    expect(seen).toEqual([["worker", "inbox", "interval", "2026-03-01T00:00:00.000Z"]]);
+  });
+
   it("passes the trigger and the schedule to the executor of the job", async () => {
     const seen: unknown[] = [];
     const { clock, work } = await working(() => {}, {
@@ -225,8 +249,8 @@ describe("a job that is dispatched by HTTP", () => {
   });
 
   it.each([
-    [99_000, "kept"],
-    [103_000, "dropped"],
+    [99 * 1024, "kept"],
+    [101 * 1024, "dropped"],
   ])("keeps a body of up to 100 kB: one of %i bytes is %s, and the job succeeds", async (bytes, fate) => {
     const text = "x".repeat(bytes);
     const { record } = await dispatched({ status: 200, body: JSON.stringify(text) });

@@ -1,5 +1,5 @@
 /** Every code block in README and docs runs, compiles or is parsed; every link has a target. */
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parse } from "yaml";
@@ -115,6 +115,24 @@ describe("the documentation", () => {
     const languages = new Set(blocksOfAll().map(({ language }) => language));
     // __tests__/cli/postgres/granted.test.ts runs the SQL on a server.
     expect([...languages].toSorted()).toEqual(["ini", "js", "sh", "sql", "text", "ts", "yaml"]);
+  });
+
+  it("names a test that exists for each guarantee", () => {
+    const rows = readFileSync(join(root, "docs/guarantees.md"), "utf8")
+      .split("\n")
+      .filter((line) => /^\| [^-]/.test(line) && !line.includes("Tested by"));
+    expect(rows.length).toBeGreaterThan(40);
+    const named = rows.map((row) =>
+      Array.from(row.matchAll(/`([\w./-]+\.[jt]s)`/g), ([, file = ""]) => file),
+    );
+    const isThere = (file: string): boolean =>
+      [file, join("__tests__", file)].some((path) => existsSync(join(root, path)));
+    expect(named.flat().filter((file) => !isThere(file))).toEqual([]);
+    // Some are tested by the simulator or a benchmark.
+    const untested = rows.filter(
+      (row, index) => named[index]?.length === 0 && !/`npm run |simulator/.test(row),
+    );
+    expect(untested).toEqual([]);
   });
 
   it("has every page in the sidebar of the site", async () => {

@@ -117,6 +117,20 @@ describe("the package", () => {
     expect(missing).toEqual([]);
   });
 
+  it("has no type of a dependency in its types, except those of pg in rota/postgres", () => {
+    const foreign = packed
+      .filter((path) => path.endsWith(".d.ts"))
+      .flatMap((path) => {
+        const text = readFileSync(join(project, "node_modules/rota", path), "utf8");
+        const modules = Array.from(
+          text.matchAll(/(?:from |import\()"([^".][^"]*)"/g),
+          ([, name = ""]) => name,
+        );
+        return modules.filter((name) => !name.startsWith("node:")).map((name) => `${name} in ${path}`);
+      });
+    expect(foreign).toEqual(["pg in lib/state/postgres/connection/database.d.ts"]);
+  });
+
   it("exports from each entry point the names that its source exports", async () => {
     const sources = { rota, "rota/scheduler": scheduler, "rota/config": config, "rota/postgres": postgres };
     const names = Object.keys(sources);

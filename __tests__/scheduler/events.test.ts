@@ -306,7 +306,7 @@ describe("types", () => {
       expectTypeOf(details.agent).toEqualTypeOf<string | undefined>();
     });
     // @ts-expect-error there is no such event
-    scheduler.on("job:paused", () => {});
+    expect(() => scheduler.on("job:paused", () => {})).toThrow('Invalid event "job:paused"');
     expectTypeOf<Parameters<NonNullable<SchedulerOptions["onTrigger"]>>[0]>().toEqualTypeOf<TriggerInfo>();
   });
 

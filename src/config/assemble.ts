@@ -9,7 +9,7 @@ import { duplicateName } from "../scheduler/definition/check-agents.js";
 import { checkValue, type Subject } from "../scheduler/definition/check-value.js";
 import { ConfigError } from "../scheduler/definition/errors.js";
 import type { Path } from "../scheduler/definition/fault.js";
-import type { HostKeys } from "../scheduler/definition/schema/agent-schema.js";
+import type { HostKeys } from "../scheduler/definition/host-keys.js";
 import { RUNTIMES } from "../scheduler/definition/schema/runtime-schema.js";
 import type { ScheduleKey } from "../state/store.js";
 import { AgentFiles, type DocumentLookup } from "./agent-files.js";

@@ -9,6 +9,6 @@ export {
 } from "../scheduler/definition/errors.js";
 export { loadConfig } from "./load-config.js";
 export { type ConfigOptions, parseConfig, type ParseOptions } from "./parse-config.js";
-export type { HostKeys } from "../scheduler/definition/schema/agent-schema.js";
+export type { HostKeys } from "../scheduler/definition/host-keys.js";
 export type { ConfigChanges, ConfigOption, Differences } from "./watch/config-changes.js";
 export { type ConfigWatch, watchConfig, type WatchOptions } from "./watch/watch-config.js";

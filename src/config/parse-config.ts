@@ -5,7 +5,7 @@ import type { Config } from "./config.js";
 import type { Environment } from "./yaml/interpolate.js";
 import { readTextSync } from "./read-file.js";
 import { type ConfigDocument, readYaml } from "./yaml/read-yaml.js";
-import type { HostKeys } from "../scheduler/definition/schema/agent-schema.js";
+import type { HostKeys } from "../scheduler/definition/host-keys.js";
 import { SourceText } from "./yaml/source-text.js";
 
 export interface ConfigOptions extends HostKeys {

@@ -8,7 +8,7 @@ import { defaultRegistry } from "../work-sources/registry.js";
 import type { Agent } from "./agent.js";
 import type * as definition from "./definition/check-agents.js";
 import { ConfigError, type ConfigProblem } from "./definition/errors.js";
-import type { HostKeys } from "./definition/schema/agent-schema.js";
+import type { HostKeys } from "./definition/host-keys.js";
 import { ScheduleDefinitionError, SchedulerError } from "./errors.js";
 import type { SchedulerOptions } from "./options.js";
 import { checkAgentShape, type Refusal } from "./roster.js";

@@ -3,6 +3,7 @@ import type { JobRecord } from "../state/job-log/job-log.js";
 import type { PlanSource } from "../state/schedule-state.js";
 import type { ScheduleKey } from "../state/store.js";
 import { isPromiseLike } from "../fields.js";
+import { invalidOption, requireFunction } from "./arguments.js";
 import type { ScheduleSkipReason } from "./control/schedule-check.js";
 
 export interface SchedulerEvents {
@@ -43,6 +44,18 @@ export interface SchedulerEvents {
 export type SchedulerEvent = keyof SchedulerEvents;
 export type SchedulerListener<Event extends SchedulerEvent> = (details: SchedulerEvents[Event]) => unknown;
 
+const EVENTS: Readonly<Record<SchedulerEvent, true>> = {
+  "job:finished": true,
+  "job:started": true,
+  "schedule:abandoned": true,
+  "schedule:missed": true,
+  "schedule:planned": true,
+  "schedule:skipped": true,
+  "scheduler:error": true,
+  "scheduler:started": true,
+  "scheduler:stopped": true,
+};
+
 type Listeners = { [Event in SchedulerEvent]?: Set<SchedulerListener<Event>> };
 
 export class EventHub {
@@ -55,6 +68,9 @@ export class EventHub {
   }
 
   on<Event extends SchedulerEvent>(event: Event, listener: SchedulerListener<Event>): void {
+    if (!Object.hasOwn(EVENTS, event))
+      throw invalidOption("event", event, `one of ${Object.keys(EVENTS).join(", ")}`);
+    requireFunction("listener", listener);
     const listeners: Set<SchedulerListener<Event>> = this.#listeners[event] ?? new Set();
     listeners.add(listener);
     Object.assign(this.#listeners, { [event]: listeners });

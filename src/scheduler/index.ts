@@ -7,6 +7,22 @@ export type {
   Logger as SchedulerLogger,
   Logger as ScheduleStateLogger,
 } from "../logger.js";
+export type {
+  AgentRuntime,
+  CommandRuntimeConfiguration,
+  FunctionRuntimeConfiguration,
+  HttpRuntimeConfiguration,
+  MessagesRuntimeConfiguration,
+  RegisteredRuntimes,
+} from "../runner/agent-runtime.js";
+export type {
+  DirectorySourceConfig,
+  GitHubSourceConfig,
+  MemorySourceConfig,
+  NewWork,
+  RegisteredWorkSources,
+  ScheduleWorkSource,
+} from "../work-sources/work-source.js";
 export {
   getAgentScheduleStates,
   getScheduleState,

@@ -7,6 +7,7 @@ import type { HeldClaims } from "./claims/held-claims.js";
 import type { JobStarter } from "./jobs/job-starter.js";
 import type { Pass } from "./loop/pass.js";
 import type { PassLog } from "./loop/pass-log.js";
+import { requireMap } from "./arguments.js";
 import { SchedulerError, SchedulerShutdownError } from "./errors.js";
 import type { Requests } from "./control/requests.js";
 import { Roster } from "./roster.js";
@@ -134,7 +135,9 @@ export class Lifecycle {
     });
   }
 
-  async #stop({ waitForJobs = true, timeout }: StopOptions): Promise<void> {
+  async #stop(options: StopOptions): Promise<void> {
+    requireMap("options", options, '{ timeout: "30s" }');
+    const { waitForJobs = true, timeout } = options;
     const timeoutMs = stopTimeoutMs(timeout);
     const wasRunning = this.#status === "running";
     const hasStarted = wasRunning && this.#starting === undefined;

@@ -1,7 +1,8 @@
 /** What a scheduler is made with and what it answers; options are checked once, when it is made. */
 import type { Clock } from "../clock.js";
 import { type Duration, readDuration } from "../duration.js";
-import { messageOf, quote } from "../errors.js";
+import { messageOf } from "../errors.js";
+import { isFields } from "../fields.js";
 import type { Logger } from "../logger.js";
 import type { Random } from "../random.js";
 import type { SdkQuery } from "../runner/runtime.js";
@@ -9,7 +10,8 @@ import type { RuntimeRegistry } from "../runner/registry.js";
 import type { JobLimits, JobLog } from "../state/job-log/job-log.js";
 import type { JobOrder } from "../state/mailbox.js";
 import type { StateStore } from "../state/store.js";
-import { SchedulerError, type SchedulerErrorCode } from "./errors.js";
+import { invalidArgument, invalidOption, requireFunction, requireMap } from "./arguments.js";
+import type { SchedulerErrorCode } from "./errors.js";
 import { isJitterPercent } from "./timing/interval.js";
 import type { JobExecution } from "./jobs/execute-job.js";
 import type { TriggerInfo } from "./jobs/job.js";
@@ -133,6 +135,8 @@ export interface TriggerResult {
 
 /** Throws a SchedulerError for an option that no scheduler can work with. */
 export function checkOptions(options: SchedulerOptions): void {
+  requireMap("options", options, '{ stateDir: ".rota" }');
+  checkParts(options);
   const { jitterPercent, maxConcurrent, onInvalid = "reject", timezone } = options;
   if (onInvalid !== "reject" && onInvalid !== "skip")
     throw invalidOption("onInvalid", onInvalid, '"reject" or "skip"');
@@ -147,11 +151,35 @@ export function checkOptions(options: SchedulerOptions): void {
   if (timezone !== undefined) timeZone(timezone);
 }
 
+/** Checks the parts that a host may replace, by the functions that a scheduler calls. */
+function checkParts({ stateDir, ...options }: SchedulerOptions): void {
+  if (stateDir !== undefined && (typeof stateDir !== "string" || stateDir === ""))
+    throw invalidOption("stateDir", stateDir, "the path of a directory");
+  const { onTrigger, onTick, onStopRequest, sdkQuery, random } = options;
+  for (const [name, given] of Object.entries({ onTrigger, onTick, onStopRequest, sdkQuery, random }))
+    if (given !== undefined) requireFunction(name, given);
+  const { clock, jobExecutor, store, workSourceManager } = options;
+  requirePart("clock", clock, ["now", "monotonic", "sleep"]);
+  requirePart("jobExecutor", jobExecutor, ["execute"]);
+  requirePart("store", store, ["open", "claimDue"]);
+  requirePart("workSourceManager", workSourceManager, ["getNextWorkItem"]);
+}
+
+function requirePart(name: string, part: unknown, methods: readonly string[]): void {
+  if (part === undefined || methods.every((method) => hasFunction(part, method))) return;
+  throw invalidOption(name, part, `an object with ${methods.join(", ")}`);
+}
+
+function hasFunction(part: unknown, name: string): boolean {
+  return isFields(part) && typeof part[name] === "function";
+}
+
 const MOST_ORDER_BYTES = 1_000_000;
 const LONGEST_KEY = 256;
 
 /** The options as they are kept: `data` is what its JSON says. Throws a SchedulerError for a wrong one. */
 export function readOrder(options: TriggerOptions): JobOrder {
+  requireMap("options", options, '{ prompt: "Write the report" }');
   const { prompt, key, cause, author, trigger } = options;
   for (const [name, value] of Object.entries({ prompt, key, cause, author }))
     if (value !== undefined && typeof value !== "string") throw invalidOption(name, value, "text");
@@ -183,12 +211,4 @@ const DEFAULT_STOP_TIMEOUT_MS = 30_000;
 
 export function stopTimeoutMs(given: Duration = DEFAULT_STOP_TIMEOUT_MS): number {
   return readDuration(given, "timeout", { error: invalidArgument });
-}
-
-function invalidOption(name: string, value: unknown, expected: string): SchedulerError {
-  return invalidArgument(`Invalid ${name} ${quote(value)}: expected ${expected}`);
-}
-
-function invalidArgument(message: string): SchedulerError {
-  return new SchedulerError(message, { code: "INVALID_ARGUMENT" });
 }

@@ -30,7 +30,6 @@ export class Roster {
   readonly #defaults: FleetDefaults;
   readonly #agents = new Map<string, Agent>();
   readonly #entries = new ScheduleMap<RosterEntry>();
-  readonly #switchedOff = new ScheduleMap<true>();
   /** By agent, then by schedule. */
   readonly #refused = new Map<string, Map<string, Error>>();
 
@@ -41,19 +40,24 @@ export class Roster {
   constructor(agents: readonly Agent[], defaults: FleetDefaults = {}, refusal: Refusal = () => undefined) {
     if (!Array.isArray(agents)) throw invalid(`Invalid agents ${quote(agents)}: expected an array of agents`);
     this.#defaults = defaults;
-    for (const given of agents) {
-      checkAgentShape(given);
-      const agent = this.#withoutSwitchedOff(given);
+    for (const agent of agents) {
+      checkAgentShape(agent);
       if (this.#agents.has(agent.name))
         throw invalid(`Two agents are named ${quote(agent.name)}: give each agent a different name`);
       this.#agents.set(agent.name, agent);
-      for (const [name, schedule] of Object.entries(agent.schedules ?? {}))
-        this.#add(agent, { name, schedule, refused: refusal(given, name) });
+      for (const [name, schedule] of schedulesOf(agent))
+        this.#add(agent, { name, schedule, refused: refusal(agent, name) });
     }
   }
 
   get agents(): ReadonlyMap<string, Agent> {
     return this.#agents;
+  }
+
+  /** The schedules of an agent by name, without the ones that are switched off. */
+  schedulesOf(agent: string): ReadonlyMap<string, AgentSchedule> {
+    const known = this.#agents.get(agent);
+    return new Map(known === undefined ? [] : schedulesOf(known));
   }
 
   find(key: ScheduleKey): RosterEntry | undefined {
@@ -77,7 +81,7 @@ export class Roster {
     for (const agent of this.#agents.values()) {
       const refused = this.#refused.get(agent.name);
       agents.push({ agent: agent.name, maxConcurrent: capacityOf(agent) });
-      for (const [name, schedule] of Object.entries(agent.schedules ?? {}))
+      for (const [name, schedule] of schedulesOf(agent))
         if (refused?.has(name) !== true)
           schedules.push({ agent: agent.name, schedule: name, isAutomatic: isAutomatic(schedule) });
     }
@@ -85,18 +89,8 @@ export class Roster {
   }
 
   /** A schedule that the agent has with `enabled: false`. */
-  isSwitchedOff(key: ScheduleKey): boolean {
-    return this.#switchedOff.get(key) === true;
-  }
-
-  #withoutSwitchedOff(agent: Agent): Agent {
-    const all = Object.entries(agent.schedules ?? {});
-    const off = all.filter(
-      ([, schedule]: readonly [string, AgentSchedule | null]) => schedule?.enabled === false,
-    );
-    if (off.length === 0) return agent;
-    for (const [schedule] of off) this.#switchedOff.set({ agent: agent.name, schedule }, true);
-    return { ...agent, schedules: Object.fromEntries(all.filter((entry) => !off.includes(entry))) };
+  isSwitchedOff({ agent, schedule }: ScheduleKey): boolean {
+    return this.#agents.get(agent)?.schedules?.[schedule]?.enabled === false;
   }
 
   #add(
@@ -116,6 +110,11 @@ export class Roster {
       this.#refused.set(agent.name, refused);
     }
   }
+}
+
+function schedulesOf(agent: Agent): readonly (readonly [name: string, schedule: AgentSchedule])[] {
+  const all: readonly (readonly [string, AgentSchedule | null])[] = Object.entries(agent.schedules ?? {});
+  return all.filter((entry): entry is [string, AgentSchedule] => entry[1]?.enabled !== false);
 }
 
 function withDefaults(

@@ -63,9 +63,9 @@ export class Scheduler implements AsyncDisposable {
   #given: readonly Agent[] = [];
 
   constructor(options: SchedulerOptions = {}) {
+    checkOptions(options);
     this.#options = options;
     this.#defaults = { timezone: options.timezone, jitterPercent: options.jitterPercent };
-    checkOptions(options);
     const log = guarded(options.logger ?? consoleLogger);
     const store = options.store ?? this.#newStore();
     const clock = options.clock ?? (options.unref === true ? unrefClock : systemClock);
@@ -337,7 +337,7 @@ export class Scheduler implements AsyncDisposable {
   /** The schedule of this name, or the agent's first. Throws when it is unknown or was refused. */
   #find(agent: string, schedule: string | undefined): ScheduleKey {
     const { roster } = this.#context;
-    const [first = ""] = Object.keys(roster.agents.get(agent)?.schedules ?? {});
+    const [first = ""] = roster.schedulesOf(agent).keys();
     const key = { agent, schedule: schedule ?? first };
     if (roster.find(key) === undefined)
       throw roster.problemOf(key) ?? unknownSchedule(roster, agent, schedule);

@@ -14,7 +14,8 @@ export class ScheduleMap<Value> {
 
   get({ agent, schedule }: ScheduleKey): Value | undefined {
     const values = this.#agents.get(agent);
-    return values?.schedule === schedule ? values.value : values?.others?.get(schedule);
+    if (values === undefined) return undefined;
+    return values.schedule === schedule ? values.value : values.others?.get(schedule);
   }
 
   set({ agent, schedule }: ScheduleKey, value: Value): void {

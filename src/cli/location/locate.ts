@@ -1,5 +1,5 @@
 /** Finds the configuration and the state location of a call: a directory, or a database. */
-import type { HostKeys } from "../../scheduler/definition/schema/agent-schema.js";
+import type { HostKeys } from "../../scheduler/definition/host-keys.js";
 import { stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Config } from "../../config/config.js";

@@ -5,11 +5,11 @@
 import { jobLimitsSchema } from "./job-limits.js";
 import { EXPECTED_DATABASE, isDatabaseUrl } from "../database-url.js";
 import { durationMs } from "../../duration.js";
+import type { HostKeys } from "../../scheduler/definition/host-keys.js";
 import {
   AGENT_DESCRIPTION,
   commonKeys,
   EXPECTED_AGENT,
-  type HostKeys,
   hostKeys,
   nameSchema,
   schedulesSchema,

@@ -2,7 +2,7 @@
  * Values that know their position, so that a merged agent can still say which line of which file is wrong.
  * Pure: read-yaml.ts makes them, merge-layers.ts merges them.
  */
-import type { ValueOrigin } from "../../scheduler/definition/check-value.js";
+import type { ValueOrigin } from "../../scheduler/definition/fault.js";
 import type { Fault, Path } from "../../scheduler/definition/fault.js";
 import type { SourceRange } from "./source-text.js";
 

@@ -1,12 +1,12 @@
 /** Which slots of a past period a backfill runs, and what it writes into the state. When they run is in planning/backfill.ts. */
 import type { Instant } from "../../clock.js";
-import { quote } from "../../errors.js";
 import { isoText, isoTimeMs } from "../../iso-time.js";
 import { backfillSlot, NO_PLAN } from "../../state/claim-rules.js";
 import type { JobLog } from "../../state/job-log/job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import type { ScheduleKey } from "../../state/store.js";
-import { SchedulerError } from "../errors.js";
+import { invalidArgument, invalidOption, readInstant, requireMap } from "../arguments.js";
+import type { SchedulerError } from "../errors.js";
 import { countCronRuns, nextCronRuns } from "../timing/cron.js";
 import { cronExpression, type Schedule } from "../timing/schedule.js";
 
@@ -60,15 +60,18 @@ export interface BackfillScene extends ScheduleKey {
 /** The slots that a backfill would run. Throws INVALID_ARGUMENT for a period that cannot be run. */
 export async function backfillOf(options: BackfillOptions, scene: BackfillScene): Promise<Backfill> {
   const { definition, now, agent, schedule, state } = scene;
+  requireMap("backfill", options, '{ from: "2026-03-01T00:00:00Z", to: "2026-03-02T00:00:00Z" }');
   if (definition.type !== "cron")
-    throw refusal(`Only cron schedules have slots to run again: this one is of type ${definition.type}`);
-  const from = instant("from", options.from);
-  const to = instant("to", options.to);
+    throw invalidArgument(
+      `Only cron schedules have slots to run again: this one is of type ${definition.type}`,
+    );
+  const from = readInstant("from", options.from);
+  const to = readInstant("to", options.to);
   const limit = options.limit ?? DEFAULT_LIMIT;
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > MOST_SLOTS)
-    throw refusal(`Invalid limit ${quote(limit)}: expected a whole number from 1 to ${MOST_SLOTS}`);
-  if (from >= to) throw refusal("The period ends before it begins: from must be earlier than to");
-  if (to > now) throw refusal("The period ends in the future: to must not be later than now");
+    throw invalidOption("limit", limit, `a whole number from 1 to ${MOST_SLOTS}`);
+  if (from >= to) throw invalidArgument("The period ends before it begins: from must be earlier than to");
+  if (to > now) throw invalidArgument("The period ends in the future: to must not be later than now");
   requireNone(state);
   const expression = cronExpression(definition);
   const before = new Date(from.getTime() - 1);
@@ -127,7 +130,9 @@ function requireNone(state: ScheduleState): void {
   const progress = backfillProgress(state);
   if (progress === undefined) return;
   const { done, total } = progress;
-  throw refusal(`A backfill is under way, ${done} of ${total} slots have run: wait for it, or cancel it`);
+  throw invalidArgument(
+    `A backfill is under way, ${done} of ${total} slots have run: wait for it, or cancel it`,
+  );
 }
 
 function tooMany(count: number, limit: number): SchedulerError {
@@ -135,15 +140,5 @@ function tooMany(count: number, limit: number): SchedulerError {
     count > MOST_SLOTS
       ? `choose a shorter period: at most ${MOST_SLOTS} can be run at a time`
       : `raise the limit to ${count}, or choose a shorter period`;
-  return refusal(`The period has ${count} slots to run, the limit is ${limit}: ${remedy}`);
-}
-
-function instant(what: string, given: Instant): Date {
-  const at = new Date(given);
-  if (!Number.isNaN(at.getTime())) return at;
-  throw refusal(`Invalid ${what} ${quote(given)}: expected a Date, an ISO time or milliseconds`);
-}
-
-function refusal(message: string): SchedulerError {
-  return new SchedulerError(message, { code: "INVALID_ARGUMENT" });
+  return invalidArgument(`The period has ${count} slots to run, the limit is ${limit}: ${remedy}`);
 }

@@ -1,5 +1,6 @@
 /** Pause, resume, enable, disable and hint of schedules. Every change is durable when it resolves. */
 import type { Instant } from "../../clock.js";
+import { closest } from "../../closest.js";
 import { quote } from "../../errors.js";
 import type { AgentPause } from "../../state/agent-pause.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
@@ -129,8 +130,8 @@ export class ScheduleControls {
 
   #schedulesOf(agent: string): readonly ScheduleKey[] {
     const { roster } = this.#context;
-    const names = Object.keys(roster.agents.get(agent)?.schedules ?? {});
-    return names.map((schedule) => ({ agent, schedule })).filter((key) => roster.find(key) !== undefined);
+    const keys = Array.from(roster.schedulesOf(agent).keys(), (schedule) => ({ agent, schedule }));
+    return keys.filter((key) => roster.find(key) !== undefined);
   }
 
   #requireAgent(agent: string): void {
@@ -147,13 +148,26 @@ function agentIsPaused(agent: string, { since, until, by }: AgentPause): Schedul
   );
 }
 
+/** Says what there is in place of what was asked for. */
 export function unknownSchedule(roster: Roster, agent: string, schedule: string | undefined): SchedulerError {
-  let what = `Agent ${quote(agent)} is not known`;
-  if (schedule !== undefined) what = `Schedule ${quote(schedule)} of agent ${quote(agent)} is not known`;
-  else if (roster.agents.has(agent)) what = `Agent ${quote(agent)} has no schedule`;
-  if (schedule !== undefined && roster.isSwitchedOff({ agent, schedule }))
-    return new SchedulerError(`Schedule ${quote(schedule)} of agent ${quote(agent)} has enabled: false`, {
-      code: "UNKNOWN_SCHEDULE",
-    });
-  return new SchedulerError(`${what}: give it to start() or setAgents()`, { code: "UNKNOWN_SCHEDULE" });
+  if (!roster.agents.has(agent))
+    return unknown(
+      `Agent ${quote(agent)} is not known: ${meant(agent, roster.agents.keys()) ?? "give it to start() or setAgents()"}`,
+    );
+  if (schedule === undefined) return unknown(`Agent ${quote(agent)} has no schedule: give it one`);
+  if (roster.isSwitchedOff({ agent, schedule }))
+    return unknown(`Schedule ${quote(schedule)} of agent ${quote(agent)} has enabled: false`);
+  const names = [...roster.schedulesOf(agent).keys()];
+  const known = names.length === 0 ? "it has none" : `it has ${names.slice(0, 10).map(quote).join(", ")}`;
+  const what = `Schedule ${quote(schedule)} of agent ${quote(agent)} is not known`;
+  return unknown(`${what}: ${meant(schedule, names) ?? known}`);
+}
+
+function unknown(message: string): SchedulerError {
+  return new SchedulerError(message, { code: "UNKNOWN_SCHEDULE" });
+}
+
+function meant(name: unknown, known: Iterable<string>): string | undefined {
+  const near = typeof name === "string" ? closest(name, [...known]) : undefined;
+  return near === undefined ? undefined : `did you mean ${quote(near)}?`;
 }

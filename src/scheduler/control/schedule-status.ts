@@ -48,7 +48,7 @@ export async function listSchedules(
     const pause = pauses.get(agent.name);
     const states = await store.list(agent.name);
     const isAtCapacity = isFull || jobs.countOf(agent.name) >= capacityOf(agent);
-    return Object.entries(agent.schedules ?? {}).map(([name, schedule]) => {
+    return [...roster.schedulesOf(agent.name)].map(([name, schedule]) => {
       const key = { agent: agent.name, schedule: name };
       const isRunning = jobs.isRunning(key);
       const about = { schedule, isAtCapacity, isRunning, pause, nowMs: clock.now().getTime() };

@@ -2,11 +2,10 @@
 import type { Instant } from "../../clock.js";
 import type { AgentPause, PauseDecision } from "../../state/agent-pause.js";
 import { durationMs } from "../../duration.js";
-import { quote } from "../../errors.js";
 import type { ScheduleHint, ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import { NO_SLOT } from "../../state/claim-rules.js";
+import { invalidArgument, invalidOption, readInstant, requireMap } from "../arguments.js";
 import { NO_END } from "../planning/state-after-job.js";
-import { SchedulerError } from "../errors.js";
 import { parseInterval } from "../timing/interval.js";
 
 /** Temporary advice for a schedule: a different interval, one extra run, or both. It replaces earlier advice. */
@@ -27,7 +26,7 @@ const DEFAULT_TTL = "1h";
 
 /** Until a time, or until it is resumed. */
 export function paused(until?: Instant): ScheduleStatePatch {
-  return { paused_until: until === undefined ? NO_END : instant("until", until).toISOString() };
+  return { paused_until: until === undefined ? NO_END : readInstant("until", until).toISOString() };
 }
 
 /** A pause that has a different cause stays: what a failure has stopped does not go on because a person's pause ends. */
@@ -62,35 +61,27 @@ export function disabled({ claim }: ScheduleState): ScheduleStatePatch {
 export const UNADVISED: ScheduleStatePatch = { hint: null };
 
 export function advised(options: HintOptions, now: Date): ScheduleStatePatch {
+  requireMap("hint", options, '{ interval: "5m" }');
   return { hint: newHint(options, now) };
 }
 
 function newHint({ interval, runAt, ttl = DEFAULT_TTL, reason }: HintOptions, now: Date): ScheduleHint {
   if (interval === undefined && runAt === undefined)
-    throw new SchedulerError("A hint needs an interval, a runAt, or both", { code: "INVALID_ARGUMENT" });
+    throw invalidArgument("A hint needs an interval, a runAt, or both");
   if (interval !== undefined) parseInterval(interval);
-  const nextRunAt = runAt === undefined ? undefined : instant("runAt", runAt);
+  if (reason !== undefined && typeof reason !== "string") throw invalidOption("reason", reason, "text");
+  const nextRunAt = runAt === undefined ? undefined : readInstant("runAt", runAt);
   const fromMs = Math.max(now.getTime(), nextRunAt?.getTime() ?? -Infinity);
   return {
     interval: interval ?? null,
     next_run_at: nextRunAt?.toISOString() ?? null,
-    expires_at: new Date(fromMs + ttlMs(ttl)).toISOString(),
+    expires_at: expiry(ttl, fromMs).toISOString(),
     reason: reason ?? null,
   };
 }
 
-function ttlMs(ttl: string): number {
+function expiry(ttl: string, fromMs: number): Date {
   const ms = durationMs(ttl);
-  if (ms !== undefined && ms > 0) return ms;
-  throw new SchedulerError(`Invalid ttl ${quote(ttl)}: expected interval text such as "1h"`, {
-    code: "INVALID_ARGUMENT",
-  });
-}
-
-function instant(what: string, given: Instant): Date {
-  const at = new Date(given);
-  if (!Number.isNaN(at.getTime()) && at.getTime() <= Date.parse(NO_END)) return at;
-  throw new SchedulerError(`Invalid ${what} ${quote(given)}: expected a Date, an ISO time or milliseconds`, {
-    code: "INVALID_ARGUMENT",
-  });
+  if (ms === undefined || ms <= 0) throw invalidOption("ttl", ttl, 'interval text such as "1h"');
+  return new Date(Math.min(fromMs + ms, Date.parse(NO_END)));
 }

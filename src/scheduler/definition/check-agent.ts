@@ -5,7 +5,7 @@ import { validateSchedule } from "../timing/schedule.js";
 import { checkParts } from "./check-parts.js";
 import { checkValue, type Subject, valueAt } from "./check-value.js";
 import type { Fault } from "./fault.js";
-import type { HostKeys } from "./schema/agent-schema.js";
+import type { HostKeys } from "./host-keys.js";
 import type { Schema } from "./schema/fields.js";
 import { RUNTIMES, runtimesWithKey } from "./schema/runtime-schema.js";
 

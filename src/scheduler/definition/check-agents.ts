@@ -6,7 +6,8 @@ import { checkAgent } from "./check-agent.js";
 import { shown } from "./check-value.js";
 import { ConfigError, type ConfigProblem } from "./errors.js";
 import { type Fault, MOST_FAULTS, problemOf } from "./fault.js";
-import { agentSchema, type HostKeys } from "./schema/agent-schema.js";
+import type { HostKeys } from "./host-keys.js";
+import { agentSchema } from "./schema/agent-schema.js";
 
 /**
  * Throws ConfigError with every problem of every agent. Unknown keys are problems: list the keys that the host reads in

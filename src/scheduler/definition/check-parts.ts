@@ -15,7 +15,7 @@ import { WorkSourceRegistry } from "../../work-sources/registry.js";
 import { requireConfig } from "../../work-sources/source-config.js";
 import { rejection, type Subject, valueAt } from "./check-value.js";
 import type { Fault, Path } from "./fault.js";
-import type { HostKeys } from "./schema/agent-schema.js";
+import type { HostKeys } from "./host-keys.js";
 
 /** The messages runtime only requires that there is one. */
 const SOME_QUERY: SdkQuery = async function* () {};
@@ -126,7 +126,8 @@ function checkRunnable(subject: Subject, faults: readonly Fault[], { runners }: 
     return undefined;
   const runtime = valueAt(subject, ["runtime"]);
   const type = isFields(runtime) ? runtime["type"] : undefined;
-  const hasRun = typeof valueAt(subject, ["run"]) === "function";
+  // Also a method that the agent has from its class.
+  const hasRun = isFields(subject.value) && typeof subject.value["run"] === "function";
   if (type === "messages" || (runtime == null && !hasRun)) {
     if (runners.hasSdkQuery) return undefined;
     return type === "messages"

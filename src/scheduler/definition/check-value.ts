@@ -6,7 +6,7 @@ import type * as z from "zod/mini";
 import { closest } from "../../closest.js";
 import { quote } from "../../errors.js";
 import { type Fields, isFields } from "../../fields.js";
-import { type Fault, lastKey, type Path } from "./fault.js";
+import { type Fault, lastKey, type Path, type ValueOrigin } from "./fault.js";
 import type { Schema } from "./schema/fields.js";
 
 /** A value, and where it is. */
@@ -15,16 +15,6 @@ export interface Subject {
   readonly path: Path;
   /** `undefined` for an object that a program made. */
   readonly origin: ValueOrigin | undefined;
-}
-
-/** What a reader of files knows about the value at a path below the subject. */
-export interface ValueOrigin {
-  /** The text of a scalar before variables were put in; `undefined` where it has none. */
-  writtenText(path: Path): string | undefined;
-  /** Whether variables were put into the value or a part of it, so that it may be secret. */
-  isInterpolated(path: Path): boolean;
-  /** Whether the reader reported a problem with the value or a part of it. */
-  hasProblem(path: Path): boolean;
 }
 
 export type SchemaIssue = z.core.$ZodIssue;

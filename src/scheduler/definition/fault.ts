@@ -18,6 +18,16 @@ export interface Fault {
   readonly isSecret?: boolean | undefined;
 }
 
+/** What a reader of files knows about the value at a path below the subject. */
+export interface ValueOrigin {
+  /** The text of a scalar before variables were put in; `undefined` where it has none. */
+  writtenText(path: Path): string | undefined;
+  /** Whether variables were put into the value or a part of it, so that it may be secret. */
+  isInterpolated(path: Path): boolean;
+  /** Whether the reader reported a problem with the value or a part of it. */
+  hasProblem(path: Path): boolean;
+}
+
 /** The name of an agent by its index, as far as it is known. */
 export type AgentNames = (index: number) => string | undefined;
 

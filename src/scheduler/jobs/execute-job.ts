@@ -145,14 +145,16 @@ export function buildSchedulePrompt(
   return workItem === undefined ? prompt : `${prompt}\n\n${aboutItem(workItem)}`;
 }
 
-function aboutItem({ title, description, source, id, priority, labels, url }: WorkItem): string {
+/** A host's own manager may return items that have less than a WorkItem. */
+function aboutItem(item: Partial<WorkItem>): string {
+  const { title, description = "", source, id, priority, labels = [], url } = item;
   const facts = [
     ["Source", source],
     ["Id", id],
     ["Priority", priority],
     ["Labels", labels.join(", ")],
-    ["URL", url ?? ""],
+    ["URL", url],
   ];
-  const lines = facts.filter(([, value]) => value !== "").map(([name, value]) => `${name}: ${value}`);
+  const lines = facts.filter(([, value = ""]) => value !== "").map(([name, value]) => `${name}: ${value}`);
   return [`# ${title}`, description, lines.join("\n")].filter((part) => part !== "").join("\n\n");
 }

@@ -8,14 +8,15 @@ import { isoText, isoTimeMs, normalTime, plainTimeMs } from "../../iso-time.js";
 import { invalidState, StateError } from "../errors.js";
 import { JOB_END_STATUSES, JOB_TRIGGERS, PLAN_SOURCES } from "../schedule-state.js";
 import { isJobId } from "./job-id.js";
-import type {
-  EndedJobRecord,
-  JobEnd,
-  JobFilter,
-  JobOutcomeRecord,
-  JobRecord,
-  JobStart,
-  NewJob,
+import {
+  DEFAULT_LIST_LIMIT,
+  type EndedJobRecord,
+  type JobEnd,
+  type JobFilter,
+  type JobOutcomeRecord,
+  type JobRecord,
+  type JobStart,
+  type NewJob,
 } from "./job-log.js";
 
 interface Rule<Value> {
@@ -234,6 +235,16 @@ export function instantOr(named: string | undefined, now: Date): Date {
   if (ms === undefined)
     throw invalidState(`Not the time of a job: ${quote(named)}, expected ${time.expected}.`);
   return new Date(ms);
+}
+
+/** Throws INVALID_STATE for a limit or a time that no log can filter by. */
+export function checkFilter(filter: JobFilter): void {
+  if (!isFields(filter)) throw invalidState(`Invalid filter ${quote(filter)}: expected an object`);
+  const { limit = DEFAULT_LIST_LIMIT, since } = filter;
+  if (typeof limit !== "number" || !(limit >= 0 && (limit === Infinity || Number.isInteger(limit))))
+    throw invalidState(`Invalid limit ${quote(limit)}: expected a whole number from 0, or Infinity`);
+  if (since !== undefined && !(since instanceof Date && !Number.isNaN(since.getTime())))
+    throw invalidState(`Invalid since ${quote(since)}: expected a Date`);
 }
 
 export function isWanted(record: JobRecord, { agent, schedule, status, since }: JobFilter): boolean {

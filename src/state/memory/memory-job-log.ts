@@ -14,7 +14,15 @@ import {
   type EndedJobRecord,
   type NewJob,
 } from "../job-log/job-log.js";
-import { instantOr, isEnded, isWanted, jobRecord, newEnd, newStart } from "../job-log/job-record.js";
+import {
+  checkFilter,
+  instantOr,
+  isEnded,
+  isWanted,
+  jobRecord,
+  newEnd,
+  newStart,
+} from "../job-log/job-record.js";
 import { retentionLimits } from "../job-log/job-retention.js";
 import type { OwnedJobLog, RecordFailures } from "../owner/owned-job-log.js";
 
@@ -98,6 +106,7 @@ export class MemoryJobLog implements OwnedJobLog {
   }
 
   async list(filter: JobFilter = {}): Promise<readonly JobRecord[]> {
+    checkFilter(filter);
     const wanted = [...this.#records.values()].filter((record) => isWanted(record, filter));
     // Reversed first: sorting keeps the order of equal times, so the later record comes first.
     const newestFirst = wanted

@@ -3,27 +3,11 @@
  * when a check first needs them, so that importing stays cheap.
  */
 import { isName, LONGEST_NAME } from "../../../state/validate-state.js";
+import type { HostKeys } from "../host-keys.js";
 import { fitting, type KeySchemas, map, mapOf, optional, type Schema, text, wholeNumber } from "./fields.js";
 import { runtimeSchema } from "./runtime-schema.js";
 import { retriesSchema, scheduleSchema, timeoutSchema } from "./schedule-schema.js";
 import { workSourceSchema } from "./work-source-schema.js";
-
-/** What a host adds to what Rota knows, and how its jobs run. */
-export interface HostKeys {
-  /** Types of runtimes that the host has registered. */
-  readonly runtimeTypes?: readonly string[] | undefined;
-  /** Types of work sources that the host has registered. */
-  readonly workSourceTypes?: readonly string[] | undefined;
-  /** Keys of agents that the host reads itself. */
-  readonly agentKeys?: readonly string[] | undefined;
-  /** Whether the host reads `work_source` itself, so that it may be anything. @default false */
-  readonly acceptsAnyWorkSource?: boolean | undefined;
-  /**
-   * Refuses an agent that has schedules and neither a runtime, nor a `run` function, nor an agent SDK.
-   * @default undefined: the host runs all jobs
-   */
-  readonly runners?: { readonly hasSdkQuery: boolean } | undefined;
-}
 
 export const AGENT_DESCRIPTION = "An agent: a named worker, when it runs, and how.";
 export const EXPECTED_AGENT = "an agent such as { name: writer, schedules: { … } }";

@@ -24,7 +24,14 @@ import type {
   JobStart,
   NewJob,
 } from "../../job-log/job-log.js";
-import { instantOr, isPlainRecord, jobRecord, newEnd, newStart } from "../../job-log/job-record.js";
+import {
+  checkFilter,
+  instantOr,
+  isPlainRecord,
+  jobRecord,
+  newEnd,
+  newStart,
+} from "../../job-log/job-record.js";
 import { JobOutputs } from "./job-outputs.js";
 import { JobPlaces } from "./job-places.js";
 import { interruptionOf } from "./job-recovery.js";
@@ -183,7 +190,8 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
     return found === undefined ? undefined : this.#archive.record(found);
   }
 
-  list(filter: JobFilter = {}): Promise<readonly JobRecord[]> {
+  async list(filter: JobFilter = {}): Promise<readonly JobRecord[]> {
+    checkFilter(filter);
     return this.#archive.list(filter);
   }
 

@@ -22,6 +22,7 @@ import {
   type NewJob,
 } from "../../job-log/job-log.js";
 import {
+  checkFilter,
   durationBetween,
   instantOr,
   isPlainRecord,
@@ -189,6 +190,7 @@ export class PostgresJobLog implements JobLog {
   }
 
   async list(filter: JobFilter = {}): Promise<readonly JobRecord[]> {
+    checkFilter(filter);
     const { database } = this.#options;
     const rows = await database.query(selectJobs(database.schema, filter));
     return rows.flatMap((row) => readJob(row) ?? []);
