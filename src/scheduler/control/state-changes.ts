@@ -32,7 +32,7 @@ export function paused(until?: Instant): ScheduleStatePatch {
 /** A pause that has a different cause stays: what a failure has stopped does not go on because a person's pause ends. */
 export function agentPaused(now: Date, until?: Instant): PauseDecision {
   const since = now.toISOString();
-  const end = until === undefined ? {} : { until: instant("until", until).toISOString() };
+  const end = until === undefined ? {} : { until: readInstant("until", until).toISOString() };
   return (pause) => (isOfUser(pause) ? { by: "user", since: pause?.since ?? since, ...end } : undefined);
 }
 
