@@ -249,6 +249,9 @@ export function describeJobFinish(kind: string, make: MakeJobFinishSubject): voi
         expect(await store.read(claim)).toMatchObject({ status: "idle", missed_count: 1 });
       expect(await store.jobs.get(second.jobId)).toBeUndefined();
       for (const claim of [first, third]) expect(await store.jobs.get(claim.jobId)).toEqual(ended(claim));
+      // Repeated, it is not superseded.
+      expect(await store.finishJobs(ends.slice(1, 2))).toMatchObject([{ claim: "ended", record: "failed" }]);
+      expect(await store.read(second)).toMatchObject({ missed_count: 1 });
     });
 
     it("gives the slot back with `keepsSlot`, and ignores the change", async () => {

@@ -169,6 +169,39 @@ describe("the package", () => {
     expect(installed.toSorted()).toEqual(["rota", ...Object.keys(manifest.dependencies)].toSorted());
   });
 
+  it.each(["rota", "rota/scheduler"])(
+    "lets a host declare its runtimes and work sources in %s",
+    async (name) => {
+      const program = `
+      import type { Agent } from "${name}";
+      declare module "${name}" {
+        interface RegisteredRuntimes { docker: { readonly image: string } }
+        interface RegisteredWorkSources { tickets: { readonly queue: string } }
+      }
+      const work_source = { type: "tickets", queue: "new" } as const;
+      const schedules = { hook: { type: "webhook", work_source } } as const;
+      export const right: Agent = { name: "a", runtime: { type: "docker", image: "x" }, schedules };
+      // @ts-expect-error image
+      export const wrong: Agent = { name: "a", runtime: { type: "docker", imag: "x" }, schedules };`;
+      const file = join(project, `${name.replace("/", "-")}.ts`);
+      writeFileSync(file, program);
+      const options = [
+        "--noEmit",
+        "--strict",
+        "--module",
+        "nodenext",
+        "--target",
+        "es2023",
+        "--lib",
+        "es2023,esnext.disposable",
+      ];
+      const types = ["--typeRoots", join(root, "node_modules/@types"), "--types", "node"];
+      const compiler = join(root, "node_modules/typescript/bin/tsc");
+      const { exitCode, out } = await runNode([compiler, ...options, ...types, file], { cwd: project });
+      expect({ exitCode, out }).toEqual({ exitCode: 0, out: "" });
+    },
+  );
+
   it("runs the README's program in a project that has nothing else", async () => {
     const [program] = blocksOf("README.md", "js");
     writeFileSync(join(project, "program.js"), program?.text ?? "");
