@@ -115,6 +115,8 @@ export interface ScheduleState {
   readonly last_error?: string | null | undefined;
   /** Failures since the last success. */
   readonly failure_count?: number | null | undefined;
+  /** What failed, as a short hash: failures of what was changed since do not count. */
+  readonly failed_run?: string | null | undefined;
   /** How many slots were not run, for whatever reason. */
   readonly missed_count?: number | null | undefined;
   /** The latest slot that was not run. */
@@ -150,6 +152,7 @@ export const SCHEDULE_KEYS: readonly (keyof ScheduleState)[] = [
   "retry",
   "last_error",
   "failure_count",
+  "failed_run",
   "interrupted_count",
   "abandoned_count",
   "missed_count",

@@ -53,6 +53,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map(
     next_run_source: oneOf(PLAN_SOURCES),
     last_error: text,
     failure_count: count,
+    failed_run: text,
     missed_count: count,
     last_missed_at: time,
     accounted_until: time,

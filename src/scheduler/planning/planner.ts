@@ -203,13 +203,15 @@ export class Planner {
   /** What is needed to plan a schedule, as it is defined now, or was when it was removed. */
   input(key: ScheduleKey, state: ScheduleState): PlanningInput {
     const { clock, roster, random } = this.#context;
-    const schedule = roster.find(key)?.schedule ?? this.#removed.find(key);
+    const runs = roster.find(key);
+    const schedule = runs?.schedule ?? this.#removed.find(key);
     const now = clock.now();
     this.#leadMs = Math.max(this.#leadMs, this.#lead(now));
     return {
       now,
       schedule,
       state,
+      runs,
       random,
       isPlannedHere: this.#plannedElsewhere.get(key) === undefined,
     };
@@ -275,11 +277,11 @@ export class Planner {
 
   /** The plan to go by from now on; `undefined` when the one in the state stays, or is made when its job ends. */
   #adopted(key: ScheduleKey, state: ScheduleState): Conclusion | undefined {
-    const { now, schedule, random, isPlannedHere } = this.input(key, state);
+    const { now, schedule, runs, random, isPlannedHere } = this.input(key, state);
     if (schedule === undefined || isPlannedHere === false) return undefined;
     // The job may run on a node where this schedule is manual-only; that node does not plan when it ends.
     if (state.claim != null && state.next_run_at != null) return undefined;
-    return adoptPlan({ now, schedule, state, random });
+    return adoptPlan({ now, schedule, state, runs, random });
   }
 
   #lead(now: Date): number {

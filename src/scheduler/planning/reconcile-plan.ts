@@ -3,11 +3,12 @@
  * before a restart or a change of agents, is made anew; a slot of this schedule that has come due stays. Pure.
  */
 import { isoTimeMs } from "../../iso-time.js";
-import { backfillSlot } from "../../state/claim-rules.js";
+import { backfillSlot, NO_PLAN } from "../../state/claim-rules.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import { isCronRun } from "../timing/cron.js";
-import { type Conclusion, planAfter, type PlanningInput } from "./state-after-job.js";
+import { type Conclusion, planAfter, planIn, type PlanningInput } from "./state-after-job.js";
 import { latestSlot } from "./due-slot.js";
+import { failuresReset } from "./failed-run.js";
 import { type Plan, planNextRun } from "./governor.js";
 import { cronExpression, onceTimeMs, type Schedule } from "../timing/schedule.js";
 
@@ -17,6 +18,20 @@ export interface AdoptionInput extends PlanningInput {
 
 /** The plan to go by from now on; `undefined` when the one in the state stays. */
 export function adoptPlan(input: AdoptionInput): Conclusion | undefined {
+  const { now, state, runs } = input;
+  const reset = runs === undefined ? undefined : failuresReset(state, runs);
+  if (reset === undefined) return reconciled(input);
+  const plan = planIn(state);
+  // A wait for which failures are the reason ends; what is overdue without them is due now.
+  if (plan?.source === "baseline-interval" && plan.nextRunAt > now)
+    return planUnplanned(input, { ...reset, ...NO_PLAN }, { isAdopted: false });
+  const conclusion = reconciled({ ...input, state: { ...state, ...reset } });
+  return conclusion === undefined
+    ? { patch: reset, plan }
+    : { ...conclusion, patch: { ...reset, ...conclusion.patch } };
+}
+
+function reconciled(input: AdoptionInput): Conclusion | undefined {
   const { now, schedule, state } = input;
   const plannedMs = isoTimeMs(state.next_run_at);
   if (state.status === "disabled") return planAfter(input, {});

@@ -13,6 +13,7 @@ import {
 import type { JobEndStatus } from "../../state/job-log/job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import { planBackfill } from "./backfill.js";
+import { countedFailures, type RunParts } from "./failed-run.js";
 import { type Plan, planNextRun } from "./governor.js";
 import { nextTry } from "./next-try.js";
 import { type ReplacedPlan, type UnrunSlots, unrunSlots } from "./unrun-slots.js";
@@ -35,6 +36,8 @@ export interface PlanningInput {
   /** Absent when the schedule was removed. */
   readonly schedule: Schedule | undefined;
   readonly state: Partial<ScheduleState>;
+  /** What the schedule runs. Absent when it was removed. */
+  readonly runs?: RunParts | undefined;
   readonly random: Random;
   /** Whether this scheduler plans the schedule. `false`: a different node does, and the plan in the state stays. */
   readonly isPlannedHere?: boolean | undefined;
@@ -48,7 +51,7 @@ export interface FinishedRun {
 
 /** What changes in the state of a schedule when a job of it has ended, and the plan that follows. */
 export function stateAfterJob(input: PlanningInput, run: FinishedRun): Conclusion {
-  const { state, schedule } = input;
+  const { state } = input;
   const { result, startedAt, finishedAt: completedAt } = run;
   const { status } = result;
   const error = result.error ?? undefined;
@@ -63,8 +66,8 @@ export function stateAfterJob(input: PlanningInput, run: FinishedRun): Conclusio
     const failure_count = state.failure_count ?? null;
     if (again !== undefined) return planAfter(input, { ...recorded, failure_count, ...again });
   }
-  const pauses = error !== undefined && pausesOnFailure(schedule);
-  return dropSlot(input, pauses ? { ...recorded, paused_until: NO_END } : recorded, RUN);
+  if (error !== undefined) return dropSlot(input, { ...recorded, ...failed(input) }, RUN);
+  return dropSlot(input, state.failed_run == null ? recorded : { ...recorded, failed_run: null }, RUN);
 }
 
 /** As after the death of a process: the slot runs again. */
@@ -77,13 +80,20 @@ function afterInterruption(input: PlanningInput, error: string | undefined): Con
 
 /** The state after a slot that is given up because its jobs were interrupted: they count as one failure. */
 export function abandonSlot(input: PlanningInput): Conclusion {
-  const { now, state, schedule } = input;
+  const { now, state } = input;
   const changes = {
     last_completed_at: now.toISOString(),
-    failure_count: (state.failure_count ?? 0) + 1,
     abandoned_count: (state.abandoned_count ?? 0) + 1,
+    ...failed(input),
   };
-  return dropSlot(input, pausesOnFailure(schedule) ? { ...changes, paused_until: NO_END } : changes, RUN);
+  return dropSlot(input, changes, RUN);
+}
+
+/** A failure that counts. */
+function failed({ state, schedule, runs }: PlanningInput): ScheduleStatePatch {
+  const { failures, failed_run } = countedFailures(state, runs);
+  const changes = { failure_count: failures + 1, failed_run };
+  return pausesOnFailure(schedule) ? { ...changes, paused_until: NO_END } : changes;
 }
 
 export function pausesOnFailure(schedule: Schedule | undefined): boolean {
@@ -237,7 +247,8 @@ function unusedPlan(state: Partial<ScheduleState>): Plan | undefined {
   return isUsedUp || claim.slot === backfillSlot(state) ? undefined : plan;
 }
 
-function planIn({ next_run_at, next_run_source: source }: Partial<ScheduleState>): Plan | undefined {
+/** The plan in the state. */
+export function planIn({ next_run_at, next_run_source: source }: Partial<ScheduleState>): Plan | undefined {
   const atMs = isoTimeMs(next_run_at);
   return atMs === undefined || source == null ? undefined : { nextRunAt: new Date(atMs), source };
 }
