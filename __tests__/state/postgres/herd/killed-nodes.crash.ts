@@ -30,6 +30,7 @@ describe("three nodes that are killed, stopped and restarted at random", () => {
       process.stdout.write(`seed ${seed}: ${runs} runs, ${cut} cut, ${continued} continued\n`);
       expect(breaches).toEqual([]);
       expect(cut).toBeGreaterThan(0);
+      expect(continued).toBe(cut);
     },
   );
 });
