@@ -118,6 +118,18 @@ describe("disable", () => {
     expect(runs).toEqual([]);
   });
 
+  it("followed by enable counts no time that a limit of the schedule takes away", async () => {
+    const { scheduler, clock, runs, state } = scene();
+    await scheduler.start([agent("a", { x: cron("* * * * *", { min_interval: "70s" }) })]);
+    await scheduler.disable("a", "x");
+    await clock.advance("10s");
+    await scheduler.enable("a", "x");
+    expect(await state("a", "x")).not.toHaveProperty("accounted_until");
+    await clock.advance("75s");
+    expect(runs).toEqual(["00:01:20 a/x"]);
+    expect((await state("a", "x")).missed_count ?? 0).toBe(0);
+  });
+
   it("written by a different process leaves no earlier slot when it is enabled", async () => {
     const { scheduler, store, clock, runs, plan } = await running();
     await store.update({ agent: "a", schedule: "x" }, { status: "disabled" });

@@ -47,7 +47,7 @@ describe("the configuration of a GitHub source", () => {
   });
 
   it.each<[string, unknown, string]>([
-    ["repo", undefined, '"owner/name"'],
+    ["repo", undefined, 'nothing. Expected text such as "owner/name"'],
     ["repo", "farm", '"farm". Expected text such as "owner/name"'],
     ["repo", "octo/farm/../x", '"owner/name"'],
     ["labels", ["ready"], "an array. Expected an object"],

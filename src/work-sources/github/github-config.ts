@@ -173,5 +173,6 @@ function loginList(value: unknown): readonly string[] {
 }
 
 function invalid(key: string, value: unknown, expected: string): WorkSourceError {
-  return invalidSource(`Invalid ${key} in a GitHub work source: ${quote(value)}. Expected ${expected}.`);
+  const given = value === undefined ? "nothing" : quote(value);
+  return invalidSource(`Invalid ${key} in a GitHub work source: ${given}. Expected ${expected}.`);
 }

@@ -2,18 +2,15 @@
 import { setTimeout } from "node:timers/promises";
 import { seededRandom } from "../../../../src/random.js";
 import { busyAgents, Herd } from "./herd.js";
-import { cutRuns } from "./oracle.js";
+import { type CutRuns, cutRuns, findBreaches } from "./oracle.js";
 
-export interface KilledNodes {
+export interface KilledNodes extends CutRuns {
   readonly breaches: readonly string[];
   /** How long the claims of those that were killed outlived them. */
   readonly takeovers: readonly number[];
   /** A lease and two checks. */
   readonly allowedMs: number;
   readonly runs: number;
-  /** Runs whose process was gone before their end, and how many of their slots ran again as the next attempt. */
-  readonly cut: number;
-  readonly continued: number;
 }
 
 /** `stop`: SIGSTOP, for up to two leases; `restart`: the node leaves, and a new one comes at once. */
@@ -64,7 +61,7 @@ export async function runKilledNodes({
   const untilMs = await herd.witness.now();
   await setTimeout(1_000);
   await herd.leave();
-  const breaches = await herd.breaches(untilMs);
-  const runs = await herd.witness.runs();
-  return { breaches, takeovers: await herd.takeovers(), allowedMs, runs: runs.length, ...cutRuns({ runs }) };
+  const history = await herd.history(untilMs);
+  const [breaches, takeovers] = [findBreaches(history), await herd.takeovers()];
+  return { breaches, takeovers, allowedMs, runs: history.runs.length, ...cutRuns(history) };
 }

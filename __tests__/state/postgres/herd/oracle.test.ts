@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JobRecord, ScheduleState } from "../../../../src/index.js";
-import { findBreaches, idleClaimsMs, type History, standstills, takeoverMs } from "./oracle.js";
+import { cutRuns, findBreaches, idleClaimsMs, type History, standstills, takeoverMs } from "./oracle.js";
 import type { SeenState } from "./state-watch.js";
 import type { Run } from "./witness.js";
 
@@ -239,13 +239,24 @@ describe("the time that a takeover takes", () => {
   });
 });
 
+describe("runs that were cut off", () => {
+  it("are counted, and which of them ran again as the next attempt, or wait for it", () => {
+    const runs = [
+      run("j1", 0, [10]),
+      run("j2", 0, [60, 90], { attempt: 2 }),
+      run("j3", 100, [110]),
+      run("j4", 200, [210]),
+    ];
+    const waiting = { retry: { slot: at(100), attempt: 2, trigger: "interval", source: null } } as const;
+    expect(cutRuns({ runs, seen: [seen(0, 500, waiting)] })).toEqual({ cut: 3, continued: 2 });
+  });
+});
+
 describe("a standstill", () => {
   it("is a pause in which a node may have lost its claims", () => {
     const beats = [0, 50, 100, 400, 450].map((ms) => ({ node: "n1", atMs: ms }));
     const others = [20, 200, 400].map((ms) => ({ node: "n2", atMs: ms }));
-    expect(standstills([...beats, ...others], 1_000)).toEqual([
-      { node: "n1", beforeMs: 100, afterMs: 400, isStandstill: true },
-    ]);
+    expect(standstills([...beats, ...others], 1_000)).toEqual([{ node: "n1", beforeMs: 100, afterMs: 400 }]);
   });
 });
 

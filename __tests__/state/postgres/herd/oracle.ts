@@ -13,8 +13,6 @@ export interface Outage {
   readonly beforeMs: number;
   /** When it could do nothing any more, by the database's clock. */
   readonly afterMs: number;
-  /** Nothing was done to it: its machine, or the database, had too much to do. */
-  readonly isStandstill?: boolean;
 }
 
 export interface History {
@@ -58,15 +56,21 @@ function slotsRunTwice({ runs }: History): string[] {
   return breaches;
 }
 
-/** Runs whose process was gone before their end, and how many of their slots ran again as the next attempt. */
-export function cutRuns({ runs }: Pick<History, "runs">): {
-  readonly cut: number;
-  readonly continued: number;
-} {
+/** Runs whose process was gone before their end: how many of their slots ran again as the next attempt, or wait for it. */
+export function cutRuns({ runs, seen }: Pick<History, "runs" | "seen">): CutRuns {
   const attempts = new Set(runs.map((run) => `${nameOf(run)} ${run.slot} ${run.attempt}`));
+  for (const [name, states] of grouped(seen, nameOf)) {
+    const retry = states.at(-1)?.state.retry;
+    if (retry != null) attempts.add(`${name} ${retry.slot} ${retry.attempt}`);
+  }
   const cut = runs.filter(({ endedMs }) => endedMs === undefined);
   const continued = cut.filter((run) => attempts.has(`${nameOf(run)} ${run.slot} ${run.attempt + 1}`));
   return { cut: cut.length, continued: continued.length };
+}
+
+export interface CutRuns {
+  readonly cut: number;
+  readonly continued: number;
 }
 
 /** When a job surely ran under a claim of its own: what was told to end, or its node cut off, counts only until then. */
@@ -264,7 +268,7 @@ export function standstills(beats: readonly Beat[], leaseMs: number): Outage[] {
   for (const [node, own] of grouped(beats, (beat) => beat.node))
     for (const [index, { atMs }] of own.entries()) {
       const beforeMs = own[index - 1]?.atMs ?? atMs;
-      if (atMs - beforeMs > leaseMs / 4) outages.push({ node, beforeMs, afterMs: atMs, isStandstill: true });
+      if (atMs - beforeMs > leaseMs / 4) outages.push({ node, beforeMs, afterMs: atMs });
     }
   return outages;
 }
