@@ -113,13 +113,35 @@ describe("a day of a file job log", () => {
   });
 
   it("ends a job where its start is being written, although a new part begins meanwhile", async () => {
+    await using here = subject();
+    const [first, second] = [`job-${DAY}-aaaaaaaa`, `job-${DAY}-bbbbbbbb`];
+    await here.log.start(rare);
+    let writes = 0;
+    const calls: Promise<unknown>[] = [];
+    const { size } = statSync(join(here.directory, `${DAY}.jsonl`));
+    const log = here.open({ partBytes: size + 1 });
+    here.watched.before = (step) => {
+      if (!step.startsWith("write")) return;
+      writes++;
+      if (writes === 1) calls.push(log.openRecords([startedRecord(second)]));
+      if (writes === 2) calls.push(log.closeRecords([endedRecord(second)]));
+    };
+    await log.openRecords([startedRecord(first)]);
+    await calls[0];
+    await calls[1];
+    expect(await here.open().get(second)).toMatchObject({ status: "completed" });
+    const running = (await here.open().list({ status: "running" })).map(({ id }) => id);
+    expect(running).not.toContain(second);
+  });
+
+  it("is listed by the time of the start, also where a newer part has an older job", async () => {
     await using here = subject({ partBytes: 1 });
-    await here.log.openRecords([startedRecord(`job-${DAY}-aaaaaaaa`)]);
-    const opening = here.log.openRecords([startedRecord(`job-${DAY}-bbbbbbbb`)]);
-    const closing = here.log.closeRecords([endedRecord(`job-${DAY}-bbbbbbbb`)]);
-    await Promise.all([opening, closing]);
-    expect(await here.log.get(`job-${DAY}-bbbbbbbb`)).toMatchObject({ status: "completed" });
-    expect(await here.log.list({ status: "running" })).toHaveLength(1);
+    const ids = await here.run(busy, 3);
+    await here.log.openRecords([
+      startedRecord(`job-${DAY}-aaaaaaaa`, { started_at: `${DAY}T01:00:00.000Z` }),
+    ]);
+    expect(await here.log.list({ limit: 2 })).toMatchObject([{ id: ids[2] }, { id: ids[1] }]);
+    expect((await here.log.list()).at(-1)).toMatchObject({ id: `job-${DAY}-aaaaaaaa` });
   });
 
   it("is continued where it cannot be listed", async () => {
