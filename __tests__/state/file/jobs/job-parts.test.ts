@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../../../src/clock.js";
+import { FileStore } from "../../../../src/state/file/file-store.js";
 import { FileJobLog, type FileJobLogOptions } from "../../../../src/state/file/jobs/file-job-log.js";
 import type { NewJob } from "../../../../src/state/job-log/job-log.js";
 import { endedRecord, startedRecord } from "../../../contract/records.js";
@@ -247,6 +248,31 @@ describe("the last jobs of each schedule", () => {
     expect(here.files()).toEqual([`${DAY}.1.jsonl`, `${DAY}.jsonl`]);
     await here.log.prune();
     expect((await here.log.list()).map((record) => record.id)).toEqual([id, `job-${DAY}-0000dv`]);
+  });
+});
+
+describe("a process beside the owner of the state directory", () => {
+  it("removes no jobs, because it does not know the owner's limits; without an owner it does", async () => {
+    const clock = new FakeClock(`${DAY}T09:00:00Z`);
+    using temporary = temporaryDirectory();
+    const stateDir = join(temporary.path, "state");
+    const logger = { info() {}, warn() {}, error() {} };
+    const owner = new FileStore({ stateDir, clock, logger, jobs: { keep: Infinity } });
+    await owner.open();
+    const runIn = async (): Promise<void> => {
+      await clock.advance("1d");
+      const guest = new FileStore({ stateDir, clock, logger, jobs: { keep: 1 } });
+      for (let index = 0; index < 3; index++) {
+        const { id } = await guest.jobs.start(busy);
+        await guest.jobs.finish(id, { status: "completed" });
+      }
+      await guest.close();
+    };
+    for (let day = 0; day < 3; day++) await runIn();
+    expect(await owner.jobs.list()).toHaveLength(9);
+    await owner.close();
+    await runIn();
+    expect((await new FileStore({ stateDir, clock, logger }).jobs.list()).length).toBeLessThanOrEqual(5);
   });
 });
 
