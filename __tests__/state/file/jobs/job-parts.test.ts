@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../../../src/clock.js";
+import { FileStore } from "../../../../src/state/file/file-store.js";
 import { FileJobLog, type FileJobLogOptions } from "../../../../src/state/file/jobs/file-job-log.js";
 import type { NewJob } from "../../../../src/state/job-log/job-log.js";
 import { endedRecord, startedRecord } from "../../../contract/records.js";
@@ -113,13 +114,35 @@ describe("a day of a file job log", () => {
   });
 
   it("ends a job where its start is being written, although a new part begins meanwhile", async () => {
+    await using here = subject();
+    const [first, second] = [`job-${DAY}-aaaaaaaa`, `job-${DAY}-bbbbbbbb`];
+    await here.log.start(rare);
+    let writes = 0;
+    const calls: Promise<unknown>[] = [];
+    const { size } = statSync(join(here.directory, `${DAY}.jsonl`));
+    const log = here.open({ partBytes: size + 1 });
+    here.watched.before = (step) => {
+      if (!step.startsWith("write")) return;
+      writes++;
+      if (writes === 1) calls.push(log.openRecords([startedRecord(second)]));
+      if (writes === 2) calls.push(log.closeRecords([endedRecord(second)]));
+    };
+    await log.openRecords([startedRecord(first)]);
+    await calls[0];
+    await calls[1];
+    expect(await here.open().get(second)).toMatchObject({ status: "completed" });
+    const running = (await here.open().list({ status: "running" })).map(({ id }) => id);
+    expect(running).not.toContain(second);
+  });
+
+  it("is listed by the time of the start, also where a newer part has an older job", async () => {
     await using here = subject({ partBytes: 1 });
-    await here.log.openRecords([startedRecord(`job-${DAY}-aaaaaaaa`)]);
-    const opening = here.log.openRecords([startedRecord(`job-${DAY}-bbbbbbbb`)]);
-    const closing = here.log.closeRecords([endedRecord(`job-${DAY}-bbbbbbbb`)]);
-    await Promise.all([opening, closing]);
-    expect(await here.log.get(`job-${DAY}-bbbbbbbb`)).toMatchObject({ status: "completed" });
-    expect(await here.log.list({ status: "running" })).toHaveLength(1);
+    const ids = await here.run(busy, 3);
+    await here.log.openRecords([
+      startedRecord(`job-${DAY}-aaaaaaaa`, { started_at: `${DAY}T01:00:00.000Z` }),
+    ]);
+    expect(await here.log.list({ limit: 2 })).toMatchObject([{ id: ids[2] }, { id: ids[1] }]);
+    expect((await here.log.list()).at(-1)).toMatchObject({ id: `job-${DAY}-aaaaaaaa` });
   });
 
   it("is continued where it cannot be listed", async () => {
@@ -225,6 +248,31 @@ describe("the last jobs of each schedule", () => {
     expect(here.files()).toEqual([`${DAY}.1.jsonl`, `${DAY}.jsonl`]);
     await here.log.prune();
     expect((await here.log.list()).map((record) => record.id)).toEqual([id, `job-${DAY}-0000dv`]);
+  });
+});
+
+describe("a process beside the owner of the state directory", () => {
+  it("removes no jobs, because it does not know the owner's limits; without an owner it does", async () => {
+    const clock = new FakeClock(`${DAY}T09:00:00Z`);
+    using temporary = temporaryDirectory();
+    const stateDir = join(temporary.path, "state");
+    const logger = { info() {}, warn() {}, error() {} };
+    const owner = new FileStore({ stateDir, clock, logger, jobs: { keep: Infinity } });
+    await owner.open();
+    const runIn = async (): Promise<void> => {
+      await clock.advance("1d");
+      const guest = new FileStore({ stateDir, clock, logger, jobs: { keep: 1 } });
+      for (let index = 0; index < 3; index++) {
+        const { id } = await guest.jobs.start(busy);
+        await guest.jobs.finish(id, { status: "completed" });
+      }
+      await guest.close();
+    };
+    for (let day = 0; day < 3; day++) await runIn();
+    expect(await owner.jobs.list()).toHaveLength(9);
+    await owner.close();
+    await runIn();
+    expect((await new FileStore({ stateDir, clock, logger }).jobs.list()).length).toBeLessThanOrEqual(5);
   });
 });
 

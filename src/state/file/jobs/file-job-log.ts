@@ -77,7 +77,9 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   readonly #dayOptions: DayFileOptions = {
     // Which process wrote a line, and which log in it.
     signature: signedName(randomToken()),
-    onCreated: () => void this.#pruneUnasked(),
+    onCreated: () => {
+      this.#prunedUnasked = this.#pruneUnasked();
+    },
   };
   /** In the order of their last use. */
   readonly #parts = new Map<string, DayFile>();
@@ -87,6 +89,7 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   /** The running jobs of this log that run under claims. */
   readonly #claimed = new Set<string>();
   #pruning: Promise<readonly string[]> | undefined;
+  #prunedUnasked: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
   constructor(options: FileJobLogOptions) {
@@ -272,6 +275,7 @@ export class FileJobLog implements OwnedJobLog, AsyncDisposable {
   async #finishUp(): Promise<void> {
     await this.#places.settled();
     await Promise.all(Array.from(this.#parts.values(), (part) => part.settled()));
+    await this.#prunedUnasked;
     await this.#pruning?.catch(() => {});
     await this.#outputs.close();
   }
