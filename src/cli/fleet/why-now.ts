@@ -7,15 +7,8 @@ import { isAutomatic } from "../../scheduler/timing/schedule.js";
 import { progressText } from "../format/backfill.js";
 import { displayStatus, nextRunOf, NO_SCHEDULER, whyOf } from "../format/plan.js";
 import { relativeTime } from "../format/when.js";
-import {
-  ended,
-  ownJobs,
-  spoken,
-  type WhyAnswer,
-  type WhyQuestion,
-  type WhyVerdict,
-  zoneOf,
-} from "./why-then.js";
+import { ownJobs, type WhyAnswer, type WhyQuestion, type WhyVerdict } from "./why-then.js";
+import { ended, noWorkText, spoken, zoneOf } from "./why-words.js";
 
 export function whyNow(question: WhyQuestion): WhyAnswer {
   const { schedule, now } = question;
@@ -38,8 +31,10 @@ export function whyNow(question: WhyQuestion): WhyAnswer {
   if (explained !== undefined && explained.trail.length > 1)
     for (const { rule, nextRunAt: at } of explained.trail)
       sentences.push(`${capital(RULES[rule])}: ${spoken(at, zoneOf(schedule))}`);
+  const noWork = noWorkText(schedule);
+  if (noWork !== undefined) sentences.push(noWork);
   const [last] = own;
-  if (last !== undefined) sentences.push(`Last job: ${ended(last, now)}`);
+  if (last !== undefined) sentences.push(`Last job: ${ended(last, now, zoneOf(schedule))}`);
   return { verdict: presentVerdict(question, status), sentences, jobs: own.slice(0, 1) };
 }
 
