@@ -209,10 +209,25 @@ describe("rota why now", () => {
     expect([answer.verdict, answer.answer[0]]).toEqual([verdict, text]);
   });
 
-  it("says that no scheduler has planned it", async () => {
-    expect((await why(sceneOf(), "reports/nightly")).answer[0]).toBe(
-      "Idle: not planned yet: no scheduler runs",
-    );
+  it("says that no scheduler has planned it, and when one would run it", async () => {
+    expect(await why(sceneOf(), "reports/nightly")).toMatchObject({
+      verdict: "planned",
+      answer: ["Idle: not planned yet: no scheduler runs", "Next run: 2026-03-02T03:47:00+00:00 (in 15h)"],
+    });
+  });
+
+  it("says since when it is due, without the rules of a later plan", async () => {
+    const scene = sceneOf();
+    await scene.state("reports/often", {
+      last_completed_at: "2026-03-01T10:00:00Z",
+      next_run_at: "2026-03-01T11:30:00Z",
+      next_run_source: "baseline-interval",
+      failure_count: 1,
+    });
+    expect(await why(scene, "reports/often")).toMatchObject({
+      verdict: "waiting",
+      answer: ["Failing: due, but no scheduler runs", "Due since: 2026-03-01T11:30:00+00:00 (30m ago)"],
+    });
   });
 
   it.each([
