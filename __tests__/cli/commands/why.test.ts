@@ -96,6 +96,21 @@ describe("rota why at a time in the past", () => {
     expect(answer[0]).toContain("3 in all");
   });
 
+  it("says that a slot found no work", async () => {
+    const scene = sceneOf();
+    await scene.state("reports/nightly", { no_work_count: 2, last_no_work_at: "2026-03-01T03:47:01Z" });
+    const noWork = "It found no work 2 times, the last time at 2026-03-01T03:47:01+00:00";
+    expect(await why(scene, "reports/nightly", "--at", "03:47")).toMatchObject({
+      verdict: "skipped",
+      answer: ["It found no work, so no job was started", noWork],
+    });
+    const before = await why(scene, "reports/nightly", "--at", "2026-02-28 03:47");
+    expect([before.verdict, before.answer.at(-1)]).toEqual(["unknown", noWork]);
+    expect((await why(scene, "reports/nightly")).answer).toContain(noWork);
+    await scene.run("describe", "reports/nightly");
+    expect(scene.out).toMatch(/No work +2 times, the last at 2026-03-01T03:47:01/);
+  });
+
   it("says that the schedule is paused, and that the beginning is not recorded", async () => {
     const scene = sceneOf();
     await scene.state("reports/nightly", { paused_until: NO_END });
@@ -194,10 +209,25 @@ describe("rota why now", () => {
     expect([answer.verdict, answer.answer[0]]).toEqual([verdict, text]);
   });
 
-  it("says that no scheduler has planned it", async () => {
-    expect((await why(sceneOf(), "reports/nightly")).answer[0]).toBe(
-      "Idle: not planned yet: no scheduler runs",
-    );
+  it("says that no scheduler has planned it, and when one would run it", async () => {
+    expect(await why(sceneOf(), "reports/nightly")).toMatchObject({
+      verdict: "planned",
+      answer: ["Idle: not planned yet: no scheduler runs", "Next run: 2026-03-02T03:47:00+00:00 (in 15h)"],
+    });
+  });
+
+  it("says since when it is due, without the rules of a later plan", async () => {
+    const scene = sceneOf();
+    await scene.state("reports/often", {
+      last_completed_at: "2026-03-01T10:00:00Z",
+      next_run_at: "2026-03-01T11:30:00Z",
+      next_run_source: "baseline-interval",
+      failure_count: 1,
+    });
+    expect(await why(scene, "reports/often")).toMatchObject({
+      verdict: "waiting",
+      answer: ["Failing: due, but no scheduler runs", "Due since: 2026-03-01T11:30:00+00:00 (30m ago)"],
+    });
   });
 
   it.each([

@@ -104,6 +104,7 @@ describe("a backfill", () => {
     await stage.scheduler.backfill("a", "x", PERIOD);
     await stage.clock.advance("5m");
     expect(stage.jobs).toEqual([]);
+    expect(await stage.plan("a", "x")).toMatch(/ paused$/);
     await stage.scheduler.disable("a", "x");
     await stage.scheduler.resume("a", "x");
     await stage.clock.advance("5m");

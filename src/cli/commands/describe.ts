@@ -7,6 +7,7 @@ import type { JobRecord } from "../../state/job-log/job-log.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import type { Argument, Call, Command } from "../command.js";
 import { agentDefinition, formatFields, scheduleDefinition, secretVariables } from "../format/definition.js";
+import { counted } from "../format/counted.js";
 import { EXIT, type ExitCode } from "../exit-codes.js";
 import { findJobById } from "../fleet/find-job.js";
 import { findTargets } from "../fleet/find-target.js";
@@ -191,6 +192,12 @@ function stateLines(state: ScheduleState, now: Date): readonly (readonly [string
     [
       "Given up",
       (state.abandoned_count ?? 0) > 0 ? `${state.abandoned_count} after interruptions` : undefined,
+    ],
+    [
+      "No work",
+      state.last_no_work_at == null
+        ? undefined
+        : `${counted(state.no_work_count ?? 1, "time")}, the last at ${shownTime(state.last_no_work_at, now)}`,
     ],
     ["Missed", (missed_count ?? 0) > 0 ? missed : undefined],
     ["Paused", pause],

@@ -7,7 +7,6 @@ import { nextCronRun, previousCronRun } from "../../scheduler/timing/cron.js";
 import { parseInterval } from "../../scheduler/timing/interval.js";
 import { cronExpression, isAutomatic } from "../../scheduler/timing/schedule.js";
 import type { JobRecord } from "../../state/job-log/job-log.js";
-import { tookText, whyRan } from "../format/job.js";
 import {
   displayStatus,
   formatRule,
@@ -16,9 +15,10 @@ import {
   type PlanContext,
   whyOf,
 } from "../format/plan.js";
-import { shortDuration, zonedTime } from "../format/when.js";
+import { shortDuration } from "../format/when.js";
 import type { FleetSchedule } from "./fleet.js";
 import { forecast } from "./forecast.js";
+import { endMs, ended, noWorkText, spoken, startMs, zoneOf } from "./why-words.js";
 
 export type WhyVerdict =
   | "disabled"
@@ -72,7 +72,6 @@ class Moment {
   }
 
   past(): WhyAnswer {
-    const { now } = this.#question;
     const ran = this.#own.filter((job) => this.#has(isoTimeMs(job.slot)) || this.#has(startMs(job)));
     if (ran.length > 0) {
       const shown = ran.slice(0, MOST_JOBS).toReversed();
@@ -82,16 +81,19 @@ class Moment {
     const over = this.#own.find((job) => isRunningAt(job, slot?.getTime() ?? this.#atMs));
     if (over !== undefined)
       return slot === undefined
-        ? { verdict: "running", sentences: [`It was running: ${ended(over, now)}`], jobs: [over] }
+        ? { verdict: "running", sentences: [`It was running: ${this.#ended(over)}`], jobs: [over] }
         : {
             verdict: "skipped",
             sentences: [
               `The slot of ${this.#spoken(slot)} was skipped: the job before was still running, and a schedule never overlaps itself`,
-              ended(over, now),
+              this.#ended(over),
             ],
             jobs: [over],
           };
-    return slot === undefined ? this.#notDue() : this.#notRun(slot);
+    return (
+      this.#withoutWork(slot ?? new Date(this.#atMs)) ??
+      (slot === undefined ? this.#notDue() : this.#notRun(slot))
+    );
   }
 
   future(): WhyAnswer {
@@ -138,6 +140,19 @@ class Moment {
     return this.#has(slot.getTime()) ? slot : undefined;
   }
 
+  /** A slot that found no work makes no job; only the last one is recorded. */
+  #withoutWork(slot: Date): WhyAnswer | undefined {
+    const { last_no_work_at } = this.#question.schedule.state;
+    const waitedMs = (isoTimeMs(last_no_work_at) ?? -Infinity) - slot.getTime();
+    if (waitedMs < 0 || waitedMs >= MINUTE_MS) return undefined;
+    return said("skipped", "It found no work, so no job was started", ...this.#noWork());
+  }
+
+  #noWork(): readonly string[] {
+    const text = noWorkText(this.#question.schedule);
+    return text === undefined ? [] : [text];
+  }
+
   /** A slot without a job. */
   #notRun(slot: Date): WhyAnswer {
     const { schedule, now, isSchedulerRunning, runningSince } = this.#question;
@@ -147,7 +162,7 @@ class Moment {
     if (busy.length > 0)
       return {
         verdict: "skipped",
-        sentences: [`${name} was not run: its agent was at capacity`, ...busy.map((job) => ended(job, now))],
+        sentences: [`${name} was not run: its agent was at capacity`, ...busy.map((job) => this.#ended(job))],
         jobs: busy,
       };
     const missedMs = isoTimeMs(state.last_missed_at) ?? -Infinity;
@@ -179,6 +194,7 @@ class Moment {
       "unknown",
       `${name} has no job, and why is not recorded`,
       ...this.#hints(slot, { isSchedulerRunning, runningSince }),
+      ...this.#noWork(),
     );
   }
 
@@ -204,7 +220,7 @@ class Moment {
   }
 
   #notDue(): WhyAnswer {
-    const { schedule, now } = this.#question;
+    const { schedule } = this.#question;
     const { definition } = schedule;
     if (definition === undefined)
       return said("unknown", "The configuration does not define it, so its times are not known");
@@ -212,8 +228,8 @@ class Moment {
     const before = this.#own.find((job) => startMs(job) < this.#atMs);
     const after = this.#own.findLast((job) => startMs(job) >= this.#endMs);
     const around = [
-      ...(before === undefined ? [] : [`The job before: ${ended(before, now)}`]),
-      ...(after === undefined ? [] : [`The job after: ${ended(after, now)}`]),
+      ...(before === undefined ? [] : [`The job before: ${this.#ended(before)}`]),
+      ...(after === undefined ? [] : [`The job after: ${this.#ended(after)}`]),
     ];
     const jobs = [before, after].filter((job) => job !== undefined);
     if (definition.type === "cron") {
@@ -251,13 +267,18 @@ class Moment {
     if (busy.length > 0)
       return {
         verdict: "waiting",
-        sentences: ["It waited: its agent was at capacity", ...busy.map((job) => ended(job, now)), ...around],
+        sentences: [
+          "It waited: its agent was at capacity",
+          ...busy.map((job) => this.#ended(job)),
+          ...around,
+        ],
         jobs: [...busy, ...jobs],
       };
     return {
       verdict: "unknown",
       sentences: [
         "Why it did not run then is not recorded: failures, a hint, a pause or a stopped scheduler may have put it off",
+        ...this.#noWork(),
         ...around,
       ],
       jobs,
@@ -279,13 +300,17 @@ class Moment {
       slotMs === undefined || waitedMs < 1_000 ? [] : this.#busyAt(slotMs).filter(({ id }) => id !== job.id);
     const [first] = busy;
     return [
-      ended(job, this.#question.now),
+      this.#ended(job),
       ...(first === undefined
         ? []
         : [
             `It waited ${shortDuration(waitedMs)}: its agent was at capacity with ${first.id} of ${first.agent}/${first.schedule ?? ""}`,
           ]),
     ];
+  }
+
+  #ended(job: JobRecord): string {
+    return ended(job, this.#question.now, zoneOf(this.#question.schedule));
   }
 
   #spoken(at: Date): string {
@@ -303,33 +328,4 @@ export function ownJobs({ jobs, schedule }: WhyQuestion): readonly JobRecord[] {
 
 function isRunningAt(job: JobRecord, ms: number): boolean {
   return startMs(job) <= ms && endMs(job) > ms;
-}
-
-function startMs({ started_at }: JobRecord): number {
-  return isoTimeMs(started_at) ?? 0;
-}
-
-function endMs({ finished_at }: JobRecord): number {
-  return isoTimeMs(finished_at) ?? Infinity;
-}
-
-/** "job-… ran at 03:47:00 because of its cron time, and failed after 3s: no such file" */
-export function ended(job: JobRecord, now: Date): string {
-  const { id, status, error } = job;
-  const took = tookText(job, now).replace("…", "");
-  const how =
-    status === "running"
-      ? `has been running for ${took}`
-      : `${status === "timeout" ? "timed out" : status}${took === "-" ? "" : ` after ${took}`}`;
-  const why = error === null ? "" : `: ${error}`;
-  return `${id} started at ${spoken(new Date(startMs(job)), undefined)} (${whyRan(job)}) and ${how}${why}`;
-}
-
-/** "2026-11-16T09:00:00+01:00" */
-export function spoken(at: Date, timezone: string | undefined): string {
-  return zonedTime(at, timezone);
-}
-
-export function zoneOf({ definition }: FleetSchedule): string | undefined {
-  return definition?.type === "cron" ? definition.timezone : undefined;
 }
