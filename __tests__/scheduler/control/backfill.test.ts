@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type AgentSchedule, type Job, MemoryStore, type ScheduleStatePatch } from "../../../src/index.js";
+import { backfillCancelled } from "../../../src/scheduler/control/backfill.js";
 import { agent, cron, every, scene, type Scene, shortTime } from "../scene.js";
 
 const KEY = { agent: "a", schedule: "x" };
@@ -155,6 +156,23 @@ describe("a backfill", () => {
     await stage.clock.advance("10m");
     expect(slotsOf(stage)).toEqual(SLOTS.slice(0, 1));
     expect(await stage.plan("a", "x")).toBe("01:00 baseline-cron");
+  });
+
+  it("leaves the schedule its own plan when it is cancelled before a slot", async () => {
+    const stage = await started(cron("0 * * * *", { min_interval: "10m" }));
+    await stage.scheduler.backfill("a", "x", PERIOD);
+    await stage.clock.advance("1m");
+    await stage.scheduler.cancelBackfill("a", "x");
+    await stage.clock.advance("30m");
+    expect(stage.jobs).toEqual([]);
+    expect(await stage.plan("a", "x")).toBe("01:00 baseline-cron");
+  });
+
+  it("takes its plan with it when a different process cancels it", () => {
+    const at = "2026-03-01T00:11:00.000Z";
+    const backfill = { slots: ["2026-02-28T21:00:00.000Z"], total: 1, at };
+    const state = { status: "idle", next_run_at: at, next_run_source: "manual", backfill } as const;
+    expect(backfillCancelled(state)).toMatchObject({ backfill: null, next_run_at: null });
   });
 
   it("keeps its slots apart by min_interval", async () => {
