@@ -41,18 +41,19 @@ const scheduler = new Scheduler({ store, logger, logFailures: false, checkInterv
 await scheduler.start(agents);
 writeSync(1, "running\n");
 
-let isStopping = false;
-process.stdin.once("data", async () => {
+const stopping = new AbortController();
+async function stop() {
   process.stdin.destroy();
-  isStopping = true;
+  stopping.abort();
   const stopped = scheduler.stop({ timeout: "1m" });
   note({ stop: true });
   await stopped;
   writeSync(1, "stopped\n");
-});
+}
+process.stdin.once("data", () => void stop());
 
 // Requests at random times, to schedules that may be running.
-while (!isStopping) {
+while (!stopping.signal.aborted) {
   await setTimeout(Math.random() * 4);
   const agent = `agent-${Math.floor(Math.random() * agentCount)}`;
   const schedule = `schedule-${Math.floor(Math.random() * scheduleCount)}`;
