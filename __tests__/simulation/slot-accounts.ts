@@ -148,7 +148,8 @@ export class SlotAccounts {
       return isBeside && Date.parse(before.next_run_at ?? "") <= world.clock.wallMs ? [0, 1] : [0];
     }
     if (schedule.type === "once" && retried != null && after.next_run_at == null) {
-      const isPassed = Date.parse(schedule.at ?? "") > Date.parse(retried);
+      const onceMs = Date.parse(schedule.at ?? "");
+      const isPassed = onceMs > Date.parse(retried) && onceMs <= world.clock.wallMs;
       if (isPassed) return [1];
     }
     const plannedMs = Date.parse(retried ?? before.next_run_at ?? "");
