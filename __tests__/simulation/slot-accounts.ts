@@ -81,8 +81,7 @@ export class SlotAccounts {
     if (definitions.length === 0) {
       if (after.accounted_until == null) this.#openSince.delete(name);
       // The last write of a process that died.
-      else if (after.next_run_source === "paused")
-        this.#openSince.set(name, Date.parse(after.accounted_until));
+      else this.#openSince.set(name, Date.parse(after.accounted_until));
       return;
     }
     if (isSame) {
