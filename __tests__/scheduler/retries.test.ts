@@ -1,6 +1,14 @@
-import { describe, expect, it } from "vitest";
-import { type AgentSchedule, FakeClock, type JobRecord, MemoryStore } from "../../src/index.js";
+import { describe, expect, it, vi } from "vitest";
+import {
+  type AgentSchedule,
+  FakeClock,
+  FileStore,
+  type JobRecord,
+  MemoryStore,
+  type StateStore,
+} from "../../src/index.js";
 import { agent, cron, every, once, scene, type Scene, type SceneOptions, shortTime, START } from "./scene.js";
+import { stateDirectory } from "../state/temporary-directory.js";
 
 /** A scene whose first `failures` jobs fail. */
 function failing(failures: number, options: SceneOptions = {}): Scene {
@@ -238,16 +246,22 @@ describe("a slot that waits for its next try", () => {
     expect(await stage.state("a", "x")).not.toHaveProperty("retry");
   });
 
-  it("survives a restart of the scheduler", async () => {
-    const first = failing(1, { store: new MemoryStore() });
+  it.each<[string, (clock: FakeClock) => StateStore]>([
+    ["memory", (clock) => new MemoryStore({ clock })],
+    ["files", (clock) => new FileStore({ stateDir: stateDirectory(), clock })],
+  ])("survives a restart of the scheduler: %s", async (_, newStore) => {
+    const clock = new FakeClock(START);
+    const first = failing(1, { store: newStore(clock), clock });
     await first.scheduler.start([agent("a", { x: RETRIED })]);
-    await first.clock.advance("10s");
+    // A FileStore needs real time.
+    await vi.waitFor(() => expect(first.ended.length).toBe(1));
     await first.scheduler.stop();
     const second = first.again();
     await second.scheduler.start([agent("a", { x: RETRIED })]);
-    await first.clock.advance("1m");
-    expect(tries(second.jobs)).toEqual(["00:01 2 retry of 00:00"]);
-    expect(await second.state("a", "x")).toMatchObject({ failure_count: 0 });
+    await clock.advance("1m");
+    await vi.waitFor(() => expect(second.jobs.length).toBe(1));
+    expect(second.jobs).toMatchObject([{ slot: START, attempt: 2, trigger: "retry", source: "retry" }]);
+    await vi.waitFor(async () => expect(await second.state("a", "x")).toMatchObject({ failure_count: 0 }));
   });
 
   it("runs at once when its time passed while no scheduler ran", async () => {

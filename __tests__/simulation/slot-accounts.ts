@@ -81,8 +81,7 @@ export class SlotAccounts {
     if (definitions.length === 0) {
       if (after.accounted_until == null) this.#openSince.delete(name);
       // The last write of a process that died.
-      else if (after.next_run_source === "paused")
-        this.#openSince.set(name, Date.parse(after.accounted_until));
+      else this.#openSince.set(name, Date.parse(after.accounted_until));
       return;
     }
     if (isSame) {
@@ -148,7 +147,8 @@ export class SlotAccounts {
       return isBeside && Date.parse(before.next_run_at ?? "") <= world.clock.wallMs ? [0, 1] : [0];
     }
     if (schedule.type === "once" && retried != null && after.next_run_at == null) {
-      const isPassed = Date.parse(schedule.at ?? "") > Date.parse(retried);
+      const onceMs = Date.parse(schedule.at ?? "");
+      const isPassed = onceMs > Date.parse(retried) && onceMs <= world.clock.wallMs;
       if (isPassed) return [1];
     }
     const plannedMs = Date.parse(retried ?? before.next_run_at ?? "");

@@ -13,6 +13,7 @@ import type { ScheduleState } from "../../state/schedule-state.js";
 import type { Claim } from "../../state/store.js";
 import type { Agent, AgentSchedule, RunResult } from "../agent.js";
 import type { ClaimHolder } from "../claims/held-claims.js";
+import { nextTry } from "../planning/next-try.js";
 import type { RosterEntry } from "../roster.js";
 
 /**
@@ -103,6 +104,15 @@ export class Job implements ClaimHolder {
 
   get attempt(): number {
     return this.job.attempt;
+  }
+
+  isTriedAgain(status: string, now: Date): boolean {
+    const { token, slot, source, state } = this.#claim;
+    const claim = { token, job_id: this.id, slot: isoText(slot), source };
+    return (
+      nextTry({ schedule: this.schedule, state: { ...state, claim } }, { status, failedAt: now }) !==
+      undefined
+    );
   }
 
   /** Its record as it is at its start. */

@@ -50,6 +50,8 @@ export interface WorkRun {
   readonly signal: AbortSignal;
   /** Called when the job has an item to work on. */
   readonly onWork?: (() => void) | undefined;
+  /** Whether its slot is tried again when it ends like this. */
+  readonly isTriedAgain?: ((status: string, now: Date) => boolean) | undefined;
   /** Tells the job to end. */
   stop(cause: "cancelled", reason: string): unknown;
 }
@@ -116,7 +118,10 @@ export async function runOnWork(
   } finally {
     callOff();
   }
+  const isTriedAgain = !result.success && run.isTriedAgain?.(result.status ?? "failed", clock.now()) === true;
   if (result.status === "cancelled") await giveBack(result.error ?? "the run was cancelled");
+  // The next try takes it again: its outcome is that of the last one.
+  else if (isTriedAgain) await giveBack("the run failed and is tried again");
   else
     try {
       const isHeld = await sources.reportOutcome(item.id, outcomeOf(result), holder);

@@ -1,11 +1,10 @@
 /** Is what a schedule runs still what failed? Failures of what was changed since do not count. Pure. */
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
-import type { Agent, AgentSchedule } from "../agent.js";
 
 /** What runs a job of a schedule, and with which prompt. */
 export interface RunParts {
-  readonly agent: Pick<Agent, "run" | "runtime">;
-  readonly schedule: Pick<AgentSchedule, "prompt">;
+  readonly agent: { readonly run?: unknown; readonly runtime?: unknown };
+  readonly schedule: { readonly prompt?: string | undefined };
 }
 
 /** The failures that count, and what failed. `runs` is absent for a schedule that was removed. */
