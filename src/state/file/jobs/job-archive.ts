@@ -5,7 +5,8 @@
 import type { Logger } from "../../../logger.js";
 import { attempt, closeQuietly } from "../disk.js";
 import { type DayJob, type JobDay, readDay, recordOfJob } from "./job-day.js";
-import { type JobDirectory, linePieces } from "./job-directory.js";
+import type { JobDirectory } from "./job-directory.js";
+import { linePieces } from "../line-pieces.js";
 import { type LineGlance, scanLines } from "./job-line.js";
 import { dayOf, dayOfJob, numberOfJobId } from "../../job-log/job-id.js";
 import type { EndedJobRecord, JobRecord } from "../../job-log/job-log.js";
