@@ -250,7 +250,7 @@ describe("segments", () => {
     await writeAll(journal, ["a", "b"]);
     rmSync(world.directory, { recursive: true });
     await write(journal, "c");
-    expect(world.warnings).toEqual([expect.stringContaining("was deleted or cut short")]);
+    expect(world.warnings).toEqual([expect.stringContaining("was deleted or changed")]);
     await journal.close();
     expect([...(await world.opened()).notes.notes]).toEqual([...notes.notes]);
   });

@@ -11,6 +11,12 @@ export interface IndexedId {
   readonly offset: number;
 }
 
+/** Two independent hashes of 32 bits. */
+export interface IdHash {
+  readonly first: number;
+  readonly second: number;
+}
+
 /** In the byte order of the machine: on a different one the file is not an index, and is made again. */
 const MAGIC = 0x524f5449;
 const HEADER_WORDS = 2;
@@ -28,16 +34,27 @@ export class IdIndex {
     this.count = (words.length - HEADER_WORDS) / WORDS;
   }
 
-  static of(ids: readonly IndexedId[]): IdIndex {
-    const hashes = ids.map(({ part, id }) => hashOf(part, id));
+  /** `count` is the number of the ids. */
+  static of(ids: Iterable<IndexedId>, count: number): IdIndex {
+    const index = new IdIndex(new Uint32Array(HEADER_WORDS + WORDS * count));
+    const [seconds, offsets] = [new Uint32Array(count), new Uint32Array(count)];
     // The engine sorts plain numbers: half of the hash, and the place in the list.
-    const order = Float64Array.from(hashes, ([hash], place) => hash * MOST_IDS + place).toSorted();
-    const index = new IdIndex(new Uint32Array(HEADER_WORDS + WORDS * ids.length));
-    for (const [at, packed] of order.entries()) {
+    const order = new Float64Array(count);
+    let next = 0;
+    for (const { part, id, offset } of ids) {
+      const { first, second } = hashOf(part, id);
+      order[next] = first * MOST_IDS + next;
+      seconds[next] = second;
+      offsets[next] = offset;
+      next++;
+    }
+    const sorted = order.toSorted();
+    for (let at = 0; at < count; at++) {
+      const packed = sorted[at] ?? 0;
       const place = packed % MOST_IDS;
-      index.#set(0, at, hashes[place]?.[0]);
-      index.#set(1, at, hashes[place]?.[1]);
-      index.#set(2, at, ids[place]?.offset);
+      index.#set(0, at, Math.floor(packed / MOST_IDS));
+      index.#set(1, at, seconds[place]);
+      index.#set(2, at, offsets[place]);
     }
     index.#words[0] = MAGIC;
     index.#words[1] = crc32(index.#body);
@@ -58,14 +75,14 @@ export class IdIndex {
   }
 
   /** Where lines begin that may have the id, the last one first. */
-  offsetsOf(part: string, id: string): number[] {
-    const [first, second] = hashOf(part, id);
+  offsetsOf({ first, second }: IdHash): readonly number[] {
     let from = 0;
     for (let to = this.count; from < to;) {
       const middle = (from + to) >>> 1;
       if (this.#get(0, middle) < first) from = middle + 1;
       else to = middle;
     }
+    if (this.#get(0, from) !== first) return [];
     const offsets: number[] = [];
     for (; from < this.count && this.#get(0, from) === first; from++)
       if (this.#get(1, from) === second) offsets.push(this.#get(2, from));
@@ -85,8 +102,7 @@ export class IdIndex {
   }
 }
 
-/** Two independent hashes of 32 bits. */
-function hashOf(part: string, id: string): readonly [number, number] {
+export function hashOf(part: string, id: string): IdHash {
   let first = 0x811c9dc5;
   let second = 0x9e3779b9;
   for (const text of [part, id]) {
@@ -99,7 +115,7 @@ function hashOf(part: string, id: string): readonly [number, number] {
     first = Math.imul(first ^ 0x1_0000, 0x01000193);
     second = Math.imul(second ^ 0x1_0000, 0x297a2d39);
   }
-  return [mixed(first), mixed(second ^ Math.imul(first, 0x21f0aaad))];
+  return { first: mixed(first), second: mixed(second ^ Math.imul(first, 0x21f0aaad)) };
 }
 
 function mixed(hash: number): number {

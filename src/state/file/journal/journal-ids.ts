@@ -5,8 +5,15 @@
 import { StateFileError } from "../../errors.js";
 import { attempt, closeQuietly, type Disk, openRegular } from "../disk.js";
 import { readRange } from "../line-pieces.js";
-import { type IndexedId, IdIndex, MOST_IDS } from "./id-index.js";
-import { type JournalParts, type JournalRecord, positionOf } from "./journal-part.js";
+import { hashOf, type IndexedId, IdIndex, MOST_IDS } from "./id-index.js";
+import {
+  type DecisionId,
+  type JournalParts,
+  type JournalRecord,
+  offsetOf,
+  positionOf,
+  segmentOf,
+} from "./journal-part.js";
 import type { SegmentFiles } from "./segment-files.js";
 import { PreparedFile } from "./segment-writer.js";
 
@@ -16,7 +23,8 @@ export class JournalIds {
   readonly #parts: JournalParts;
   /** Of the sealed segments, the oldest first. */
   #indexes = new Map<number, IdIndex>();
-  /** Positions in the open segment, by part and id. */
+  #openSegment = 0;
+  /** Offsets in the open segment, by part and id: small numbers, which take no memory of their own. */
   #open = new Map<string, Map<string, number>>();
   #openCount = 0;
 
@@ -29,11 +37,12 @@ export class JournalIds {
   /** Knows the ids of all segments before the open one. */
   async open(openSegment: number): Promise<void> {
     const { segments } = await this.#files.list();
+    const sealed = segments.filter((number) => number < openSegment);
+    const reading = sealed.map(async (segment) => this.#indexes.get(segment) ?? (await this.#read(segment)));
+    const read = await Promise.all(reading);
     const indexes = new Map<number, IdIndex>();
-    for (const segment of segments.filter((number) => number < openSegment)) {
-      const index = this.#indexes.get(segment) ?? (await this.#read(segment));
-      indexes.set(segment, index ?? (await this.#rebuild(segment)));
-    }
+    for (const [at, segment] of sealed.entries())
+      indexes.set(segment, read[at] ?? (await this.#rebuild(segment)));
     this.#indexes = indexes;
   }
 
@@ -44,13 +53,18 @@ export class JournalIds {
 
   /** Takes in a line of the open segment. */
   note(records: readonly JournalRecord[], position: number): void {
-    for (const { part, data } of records)
-      for (const id of this.#idsOf(part, data)) {
-        const ids = this.#open.get(part) ?? new Map<string, number>();
-        this.#open.set(part, ids);
+    this.#openSegment = segmentOf(position);
+    const offset = offsetOf(position);
+    for (const { part, data } of records) {
+      const found = this.#parts[part]?.idsOf?.(data);
+      if (found === undefined) continue;
+      const ids = this.#open.get(part) ?? new Map<string, number>();
+      this.#open.set(part, ids);
+      for (const id of found) {
         this.#openCount++;
-        ids.set(id, position);
+        ids.set(id, offset);
       }
+    }
   }
 
   /** Forgets the ids of the open segment. */
@@ -61,30 +75,41 @@ export class JournalIds {
 
   /** The position of the last line in the open segment that has the id. */
   findOpen(part: string, id: string): number | undefined {
-    return this.#open.get(part)?.get(id);
+    const offset = this.#open.get(part)?.get(id);
+    return offset === undefined ? undefined : positionOf(this.#openSegment, offset);
   }
 
   /** The position of the last line in the sealed segments that has the id. */
-  async findSealed(part: string, id: string): Promise<number | undefined> {
-    for (const [segment, index] of [...this.#indexes].toReversed())
-      for (const offset of index.offsetsOf(part, id)) {
-        const position = positionOf(segment, offset);
-        const line = await this.#files.readLine(position);
-        const isFound = line?.records.some(
-          (record) => record.part === part && [...this.#idsOf(part, record.data)].includes(id),
-        );
-        if (isFound === true) return position;
-      }
+  async findSealed({ part, id }: DecisionId): Promise<number | undefined> {
+    for (const position of this.#candidates(part, id)) {
+      const line = await this.#files.readLine(position);
+      for (const record of line?.records ?? [])
+        if (record.part === part && this.#idsOf(record).includes(id)) return position;
+    }
     return undefined;
+  }
+
+  /** The positions in the sealed segments of the asked ids that they have. New ids, as most are, cost no read. */
+  async findAll(asked: readonly DecisionId[]): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
+    const positions = new Map<string, Map<string, number>>();
+    if (this.#indexes.size === 0) return positions;
+    const known = asked.filter(({ part, id }) => this.#candidates(part, id).length > 0);
+    const finding = known.map(async (key) => {
+      const position = await this.findSealed(key);
+      if (position === undefined) return;
+      const ofPart = positions.get(key.part) ?? new Map<string, number>();
+      positions.set(key.part, ofPart);
+      ofPart.set(key.id, position);
+    });
+    await Promise.all(finding);
+    return positions;
   }
 
   /** The open segment, which has this number, is sealed. */
   seal(segment: number): void {
-    const listed: IndexedId[] = [];
-    for (const [part, positions] of this.#open)
-      for (const [id, position] of positions)
-        listed.push({ part, id, offset: position - positionOf(segment, 0) });
-    this.#indexes.set(segment, IdIndex.of(listed));
+    let count = 0;
+    for (const offsets of this.#open.values()) count += offsets.size;
+    this.#indexes.set(segment, IdIndex.of(this.#openIds(), count));
     this.clearOpen();
   }
 
@@ -121,17 +146,31 @@ export class JournalIds {
   async #rebuild(segment: number): Promise<IdIndex> {
     const ids: IndexedId[] = [];
     const size = (await this.#files.size(segment)) ?? 0;
-    for await (const { start, line } of this.#files.lines(segment, 0, size))
-      for (const { part, data } of line?.records ?? [])
-        for (const id of this.#idsOf(part, data)) ids.push({ part, id, offset: start });
-    const index = IdIndex.of(ids);
+    for await (const lines of this.#files.lines(segment, 0, size))
+      for (const { start, line } of lines)
+        for (const record of line?.records ?? [])
+          for (const id of this.#idsOf(record)) ids.push({ part: record.part, id, offset: start });
+    const index = IdIndex.of(ids, ids.length);
     this.#indexes.set(segment, index);
     // It is made again at the next start where it cannot be kept.
     await this.save(segment).catch(() => {});
     return index;
   }
 
-  *#idsOf(part: string, data: unknown): Iterable<string> {
-    yield* this.#parts[part]?.idsOf?.(data) ?? [];
+  *#openIds(): Generator<IndexedId, void> {
+    for (const [part, offsets] of this.#open) for (const [id, offset] of offsets) yield { part, id, offset };
+  }
+
+  /** Where lines of sealed segments begin that may have the id, the last one first. */
+  #candidates(part: string, id: string): number[] {
+    const hash = hashOf(part, id);
+    const positions: number[] = [];
+    for (const [segment, index] of this.#indexes)
+      for (const offset of index.offsetsOf(hash)) positions.push(positionOf(segment, offset));
+    return positions.length > 1 ? positions.toSorted((a, b) => b - a) : positions;
+  }
+
+  #idsOf({ part, data }: JournalRecord): string[] {
+    return [...(this.#parts[part]?.idsOf?.(data) ?? [])];
   }
 }

@@ -35,41 +35,38 @@ const CRC_DIGITS = 8;
 const CRC_END = Buffer.from('",');
 /** How many bytes come before the bytes that the crc is of. Lines that differ differ in them, nearly always. */
 export const HEAD_BYTES: number = MARK.length + CRC_DIGITS + CRC_END.length;
+const HEAD = Buffer.concat([MARK, Buffer.alloc(CRC_DIGITS, "0"), CRC_END]);
+const DIGITS = Buffer.from("0123456789abcdef");
+const FIRST_BYTES = 65_536;
+/** More than this is not kept for the next lines. */
+const MOST_KEPT_BYTES = 1_000_000;
+/** A unit of a text takes three bytes at most. */
+const BYTES_PER_UNIT = 3;
 const NEWLINE = 10;
-
-export function encodeDecision(number: number, records: readonly JournalRecord[]): Buffer {
-  return encodeLine(
-    number,
-    "records",
-    records.map(({ part, data }) => [part, data]),
-  );
-}
-
-export function encodeSnapshot(number: number, parts: JournalParts): Buffer {
-  const data = Object.entries(parts).map(([name, part]) => [name, part.snapshot()] as const);
-  return encodeLine(number, "snapshot", Object.fromEntries(data));
-}
-
-function encodeLine(number: number, key: string, value: unknown): Buffer {
-  const bytes = Buffer.from(`{"crc":"00000000","n":${number},"${key}":${JSON.stringify(value)}}\n`);
-  bytes.write(crcText(bytes, HEAD_BYTES, bytes.length - 1), MARK.length, "latin1");
-  return bytes;
-}
-
-function crcText(bytes: Buffer, start: number, end: number): string {
-  return crc32(bytes, start, end).toString(16).padStart(CRC_DIGITS, "0");
-}
 
 /** The line without its newline; `undefined` when a byte of it is not as it was written. */
 export function decodeLine(bytes: Buffer, start = 0, end: number = bytes.length): JournalLine | undefined {
-  const crcAt = start + MARK.length;
-  const crcEnd = crcAt + CRC_DIGITS;
-  if (end < start + HEAD_BYTES || bytes.compare(MARK, 0, MARK.length, start, crcAt) !== 0) return undefined;
-  if (bytes.compare(CRC_END, 0, CRC_END.length, crcEnd, start + HEAD_BYTES) !== 0) return undefined;
-  if (bytes.toString("latin1", crcAt, crcEnd) !== crcText(bytes, start + HEAD_BYTES, end)) return undefined;
+  if (end < start + HEAD_BYTES) return undefined;
+  const written = crcWritten(bytes, start);
+  if (written === undefined || written !== crc32(bytes, start + HEAD_BYTES, end)) return undefined;
   // The bytes are as they were written, so that this parses.
   const { n, records, snapshot }: LineData = JSON.parse(bytes.toString("utf8", start, end));
   return { number: n, records: (records ?? []).map(([part, data]) => ({ part, data })), snapshot };
+}
+
+/** The crc that a line says; `undefined` where it does not begin as a line. */
+function crcWritten(bytes: Buffer, start: number): number | undefined {
+  let crc = 0;
+  for (let at = 0; at < HEAD_BYTES; at++) {
+    const byte = bytes[start + at] ?? 0;
+    const isDigit = at >= MARK.length && at < MARK.length + CRC_DIGITS;
+    if (isDigit) {
+      const digit = DIGITS.indexOf(byte);
+      if (digit < 0) return undefined;
+      crc = crc * DIGITS.length + digit;
+    } else if (byte !== HEAD[at]) return undefined;
+  }
+  return crc;
 }
 
 /** All lines of the bytes, in their order. */
@@ -108,4 +105,75 @@ function lastLine(bytes: Buffer, start: number): FoundLine {
   const line = decodeLine(bytes, start, end - 1);
   const isTorn = line === undefined && bytes.indexOf(MARK, start + 1) < 0;
   return { start, end, state: isTorn ? "torn" : "damaged", line };
+}
+
+/** Lines to be written, one after the other. */
+export class LineBuffer {
+  #bytes: Buffer = Buffer.allocUnsafe(FIRST_BYTES);
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Valid until the next change. */
+  get bytes(): Buffer {
+    return this.#bytes.subarray(0, this.#size);
+  }
+
+  clear(): void {
+    this.#size = 0;
+    if (this.#bytes.length > MOST_KEPT_BYTES) this.#bytes = Buffer.allocUnsafe(FIRST_BYTES);
+  }
+
+  addDecision(number: number, records: readonly JournalRecord[]): void {
+    this.#add(() => {
+      this.#write(`"n":${number},"records":[`);
+      for (const [at, { part, data }] of records.entries()) {
+        this.#write(`${at === 0 ? "[" : ",["}${JSON.stringify(part)},`);
+        this.#write(JSON.stringify(data ?? null));
+        this.#write("]");
+      }
+      this.#write("]}");
+    });
+  }
+
+  addSnapshot(number: number, parts: JournalParts): void {
+    const data = Object.entries(parts).map(([name, part]) => [name, part.snapshot()] as const);
+    this.#add(() => this.#write(`"n":${number},"snapshot":${JSON.stringify(Object.fromEntries(data))}}`));
+  }
+
+  /** Adds nothing where `writeBody` throws. */
+  #add(writeBody: () => void): void {
+    const start = this.#size;
+    try {
+      this.#makeRoom(HEAD_BYTES);
+      this.#size += HEAD_BYTES;
+      writeBody();
+    } catch (error) {
+      this.#size = start;
+      throw error;
+    }
+    const bytes = this.#bytes;
+    HEAD.copy(bytes, start);
+    let crc = crc32(bytes, start + HEAD_BYTES, this.#size);
+    for (let at = CRC_DIGITS - 1; at >= 0; at--) {
+      bytes[start + MARK.length + at] = DIGITS[crc & 15] ?? 0;
+      crc >>>= 4;
+    }
+    this.#makeRoom(1);
+    this.#bytes[this.#size++] = NEWLINE;
+  }
+
+  #write(text: string): void {
+    this.#makeRoom(BYTES_PER_UNIT * text.length);
+    this.#size += this.#bytes.write(text, this.#size);
+  }
+
+  #makeRoom(more: number): void {
+    if (this.#size + more <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafe(2 * (this.#size + more));
+    this.bytes.copy(larger);
+    this.#bytes = larger;
+  }
 }

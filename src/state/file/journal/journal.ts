@@ -8,7 +8,7 @@ import { GroupCommit } from "../../../group-commit.js";
 import type { Logger } from "../../../logger.js";
 import { StateError } from "../../errors.js";
 import { attempt, type Disk, unless } from "../disk.js";
-import { encodeDecision, encodeSnapshot, type JournalLine } from "./journal-line.js";
+import { type JournalLine, LineBuffer } from "./journal-line.js";
 import {
   type Decision,
   type FindId,
@@ -48,6 +48,11 @@ const DEFAULT_SEGMENT_BYTES = 8_000_000;
 const SNAPSHOTS_PER_SEGMENT = 4;
 /** A batch is written in pieces of this size. */
 const WRITE_BYTES = 4_000_000;
+/** Looking through so many is faster than making a set. */
+const FEW_IDS = 8;
+
+/** By part and id. */
+type SealedPositions = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 export class Journal {
   readonly #options: JournalOptions;
@@ -55,6 +60,7 @@ export class Journal {
   readonly #ids: JournalIds;
   readonly #upkeep: JournalUpkeep;
   readonly #commit = new GroupCommit<Waiting>((batch) => this.#write(batch));
+  readonly #lines = new LineBuffer();
   #writer: SegmentWriter;
   #number = 0;
   /** The open segment is sealed from this length on. */
@@ -105,7 +111,7 @@ export class Journal {
 
   /** The position of the last line with this id in the segments that are kept. */
   async findId(part: string, id: string): Promise<number | undefined> {
-    return this.#ids.findOpen(part, id) ?? (await this.#ids.findSealed(part, id));
+    return this.#ids.findOpen(part, id) ?? (await this.#ids.findSealed({ part, id }));
   }
 
   /** The decision whose line begins at this position; `undefined` when it is damaged or gone. */
@@ -139,13 +145,20 @@ export class Journal {
   }
 
   async #write(batch: readonly Waiting[]): Promise<void> {
-    await this.#options.checkOwner();
-    if (this.#isAhead) await this.#restore();
-    await this.#makeRoom();
-    const find = await this.#lookUp(batch);
+    // Asking the disk and deciding take place at the same time.
+    const owned = this.#options.checkOwner();
+    owned.catch(() => {});
+    if (this.#isAhead || this.#isFull || !this.#writer.isReady) {
+      // A process that lost the directory must not touch the files of the next owner.
+      await owned;
+      if (this.#isAhead) await this.#restore();
+      await this.#makeRoom();
+    }
+    // Nothing is sealed during a write, so that it can be asked before the decisions are made.
+    const sealed = await this.#ids.findAll(batch.flatMap(({ decision }) => decision.ids ?? []));
     try {
       this.#isAhead = true;
-      await this.#writeLines(batch, find);
+      await this.#writeLines(batch, sealed, owned);
       this.#isAhead = false;
     } catch (error) {
       await this.#writer.release();
@@ -155,19 +168,26 @@ export class Journal {
     }
   }
 
+  get #isFull(): boolean {
+    return this.#mustRotate || this.#writer.length >= this.#rotateAt || this.#ids.isFull;
+  }
+
   /** Opens the place of the next line, in a new segment where one is due. */
   async #makeRoom(): Promise<void> {
-    const isFull = this.#writer.length >= this.#rotateAt || this.#ids.isFull;
     if (this.#mustRotate) await this.#rotate();
-    else if (isFull) await this.#tryRotate();
-    if ((await this.#writer.prepare()) === "ready") return;
+    else if (this.#isFull) await this.#tryRotate();
+    if ((await this.#writer.prepare()) === "lost") await this.#writeAgain();
+    await this.#writer.prepare();
+  }
+
+  /** The open segment was deleted or cut: a new one gets what is in memory. */
+  async #writeAgain(): Promise<void> {
     const path = this.#files.path(this.#writer.segment);
     this.#options.logger.warn(
-      `${path} was deleted or cut short while it was in use. It is written again from memory; what only older files held is lost.`,
+      `${path} was deleted or changed while it was in use. The state is written again from memory; decisions in it may not be found.`,
     );
     this.#mustRotate = true;
     await this.#rotate();
-    await this.#writer.prepare();
   }
 
   /** Where no new segment can be made, the open one grows, and it is tried again later. */
@@ -181,72 +201,54 @@ export class Journal {
     }
   }
 
-  async #writeLines(batch: readonly Waiting[], find: FindId): Promise<void> {
+  /** Takes each decision, in turn, into the parts, and writes its line. */
+  async #writeLines(batch: readonly Waiting[], sealed: SealedPositions, owned: Promise<void>): Promise<void> {
     const writer = this.#writer;
-    let lines: Buffer[] = [];
-    let size = 0;
-    for (const { line, number } of this.#decisions(batch, find, () => writer.end + size)) {
-      lines.push(line);
-      size += line.length;
-      this.#number = number;
-      if (size < WRITE_BYTES) continue;
-      await writer.write(Buffer.concat(lines));
-      [lines, size] = [[], 0];
-    }
-    if (size > 0)
-      await writer.write(lines.length === 1 ? (lines[0] ?? Buffer.alloc(0)) : Buffer.concat(lines));
-    if (writer.end === writer.length) return;
-    // The lines can be read by now: a process that becomes the owner later than this check reads them.
-    await Promise.all([writer.sync(), this.#options.checkOwner()]);
-    writer.commit();
-  }
-
-  /** Takes each decision, in turn, into the parts, and gives its line. */
-  *#decisions(
-    batch: readonly Waiting[],
-    find: FindId,
-    endOf: () => number,
-  ): Generator<{ readonly line: Buffer; readonly number: number }, void> {
+    const lines = this.#lines;
+    lines.clear();
     for (const waiting of batch) {
-      const number = this.#number + 1;
       let records: readonly JournalRecord[];
-      let line: Buffer;
+      const position = positionOf(writer.segment, writer.end + lines.size);
       try {
-        records = waiting.decision.decide(find);
+        records = waiting.decision.decide(this.#findFor(waiting.decision, sealed));
         if (records.length === 0) continue;
         for (const { part } of records) this.#partOf(part);
-        line = encodeDecision(number, records);
+        lines.addDecision(this.#number + 1, records);
       } catch (error) {
         waiting.failure = { error };
         continue;
       }
-      const position = positionOf(this.#writer.segment, endOf());
+      this.#number++;
       for (const { part, data } of records) this.#partOf(part).apply(data, position);
       this.#ids.note(records, position);
-      yield { line, number };
+      if (lines.size < WRITE_BYTES) continue;
+      await owned;
+      await writer.write(lines.bytes);
+      lines.clear();
     }
+    await owned;
+    if (lines.size > 0) await writer.write(lines.bytes);
+    if (writer.end === writer.length) return;
+    // The lines can be read by now: a process that becomes the owner later than this check reads them.
+    const [state] = await Promise.all([writer.sync(), this.#options.checkOwner()]);
+    if (state === "ready") writer.commit();
+    else await this.#writeAgain();
+  }
+
+  /** Finds the ids that the decision names, and no other: only these were looked for in the sealed segments. */
+  #findFor({ ids = [] }: Decision, sealed: SealedPositions): FindId {
+    const named = ids.length > FEW_IDS ? new Set(ids.map(({ part, id }) => `${part}\0${id}`)) : undefined;
+    return (part, id) => {
+      const isNamed = named?.has(`${part}\0${id}`) ?? ids.some((key) => key.id === id && key.part === part);
+      if (!isNamed) throw new Error(`The decision did not name the id "${id}".`);
+      return this.#ids.findOpen(part, id) ?? sealed.get(part)?.get(id);
+    };
   }
 
   #partOf(name: string): JournalParts[string] {
     const part = this.#options.parts[name];
     if (part === undefined) throw new Error(`The journal has no part named "${name}".`);
     return part;
-  }
-
-  /** Sealed segments stay as they are during a write, so that they can be asked before the decisions are made. */
-  async #lookUp(batch: readonly Waiting[]): Promise<FindId> {
-    const found = new Map<string, Map<string, number | undefined>>();
-    const asked = batch.flatMap(({ decision }) => decision.ids ?? []);
-    const finding = asked.map(async ({ part, id }) => {
-      const ids = found.get(part) ?? new Map<string, number | undefined>();
-      found.set(part, ids);
-      ids.set(id, await this.#ids.findSealed(part, id));
-    });
-    await Promise.all(finding);
-    return (part, id) => {
-      if (found.get(part)?.has(id) !== true) throw new Error(`The decision did not name the id "${id}".`);
-      return this.#ids.findOpen(part, id) ?? found.get(part)?.get(id);
-    };
   }
 
   /** Makes the parts again from what is durable, after a write that failed. */
@@ -288,8 +290,9 @@ export class Journal {
     await this.#upkeep.keepDamaged();
     const sealed = this.#writer;
     const segment = sealed.segment + 1;
-    const line = encodeSnapshot(this.#number, parts);
-    const next = await PreparedFile.write(disk, directory, this.#files.path(segment), line);
+    const snapshot = new LineBuffer();
+    snapshot.addSnapshot(this.#number, parts);
+    const next = await PreparedFile.write(disk, directory, this.#files.path(segment), snapshot.bytes);
     try {
       const path = this.#files.path(sealed.segment);
       const seal = unless(["ENOENT"], disk.utimes(path, SEALED_MS, SEALED_MS));
@@ -303,8 +306,8 @@ export class Journal {
       throw error;
     }
     await sealed.release();
-    this.#writer = new SegmentWriter(disk, this.#files, segment, line.length);
-    this.#rotateAt = Math.max(maxSegmentBytes, SNAPSHOTS_PER_SEGMENT * line.length);
+    this.#writer = new SegmentWriter(disk, this.#files, segment, snapshot.size);
+    this.#rotateAt = Math.max(maxSegmentBytes, SNAPSHOTS_PER_SEGMENT * snapshot.size);
     this.#mustRotate = false;
     if (sealed.segment === 0) return;
     this.#ids.seal(sealed.segment);

@@ -84,13 +84,15 @@ export class Replay {
   /** Takes in what the segment has before `size` and was not read yet; `false` when a line was damaged. */
   async follow(size: number): Promise<boolean> {
     const damages = this.damages.length;
-    for await (const found of this.#files.lines(this.#segment, this.#end, size)) {
-      if (found.state === "torn") break;
-      this.#take(found);
-      if (found.start === 0) this.#snapshotEnd = found.end;
-      this.#lastStart = found.start;
-      this.#end = found.end;
-    }
+    for await (const lines of this.#files.lines(this.#segment, this.#end, size))
+      for (const found of lines) {
+        // It is the last.
+        if (found.state === "torn") break;
+        this.#take(found);
+        if (found.start === 0) this.#snapshotEnd = found.end;
+        this.#lastStart = found.start;
+        this.#end = found.end;
+      }
     if (this.#unreadLine !== undefined)
       this.#report(`line ${this.#unreadLine} cannot be read, and what it says is lost`);
     this.#unreadLine = undefined;

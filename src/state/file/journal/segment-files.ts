@@ -98,16 +98,15 @@ export class SegmentFiles {
     });
   }
 
-  /** The lines of a segment between two offsets, with the line that is torn or damaged among them. */
-  async *lines(segment: number, from: number, to: number): AsyncGenerator<FoundLine, void> {
+  /** The lines of a segment between two offsets, many at a time, with lines that are torn or damaged among them. */
+  async *lines(segment: number, from: number, to: number): AsyncGenerator<readonly FoundLine[], void> {
     const file = this.#use(segment);
     try {
       const handle = await file.handle;
       if (handle === undefined) return;
       let offset = from;
       for await (const piece of linePieces(handle, this.path(segment), from, to)) {
-        for (const found of findLines(piece))
-          yield { ...found, start: offset + found.start, end: offset + found.end };
+        yield moved(findLines(piece), offset);
         offset += piece.length;
       }
     } finally {
@@ -132,16 +131,21 @@ export class SegmentFiles {
       const start = segment === segmentOf(from) ? offsetOf(from) : 0;
       const end = segment === segmentOf(before) ? Math.min(size, offsetOf(before)) : size;
       const lines = newestFirst ? this.#linesBackward(segment, start, end) : this.lines(segment, start, end);
-      for await (const { start: offset, line, state } of lines) {
-        if (state === "damaged") this.#reportDamage(segment, offset);
-        if (line === undefined || line.snapshot !== undefined) continue;
-        yield { position: positionOf(segment, offset), records: line.records };
-      }
+      for await (const found of lines)
+        for (const { start: offset, line, state } of found) {
+          if (state === "damaged") this.#reportDamage(segment, offset);
+          if (line === undefined || line.snapshot !== undefined) continue;
+          yield { position: positionOf(segment, offset), records: line.records };
+        }
     }
   }
 
   /** As `lines`, from the end. */
-  async *#linesBackward(segment: number, from: number, to: number): AsyncGenerator<FoundLine, void> {
+  async *#linesBackward(
+    segment: number,
+    from: number,
+    to: number,
+  ): AsyncGenerator<readonly FoundLine[], void> {
     const file = this.#use(segment);
     try {
       const handle = await file.handle;
@@ -154,8 +158,7 @@ export class SegmentFiles {
         const first = start === from ? 0 : bytes.indexOf(NEWLINE) + 1;
         rest = bytes.subarray(0, first === 0 && start > from ? bytes.length : first);
         if (rest.length < bytes.length)
-          for (const found of [...findLines(bytes.subarray(first))].toReversed())
-            yield { ...found, start: start + first + found.start, end: start + first + found.end };
+          yield moved(findLines(bytes.subarray(first)), start + first).toReversed();
         end = start;
       }
     } finally {
@@ -231,4 +234,8 @@ export class SegmentFiles {
       `Damage in ${this.path(segment)}: the line at byte ${offset} cannot be read. Its decision is left out.`,
     );
   }
+}
+
+function moved(lines: Iterable<FoundLine>, by: number): readonly FoundLine[] {
+  return Array.from(lines, (line) => ({ ...line, start: line.start + by, end: line.end + by }));
 }

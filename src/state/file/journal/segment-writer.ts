@@ -44,7 +44,12 @@ export class SegmentWriter {
     return this.#end;
   }
 
-  /** Cuts off what is not durable. Called before each write. */
+  /** Whether the next line can be written without `prepare`. */
+  get isReady(): boolean {
+    return this.#handle !== undefined && this.#isEntryDurable;
+  }
+
+  /** Cuts off what is not durable. Called before the first write, and after one that failed. */
   async prepare(): Promise<WriterState> {
     const path = this.#files.path(this.segment);
     if (!this.#isEntryDurable) {
@@ -84,9 +89,15 @@ export class SegmentWriter {
     this.#end += bytes.length;
   }
 
-  async sync(): Promise<void> {
+  /** Makes what was written durable; "lost" when the file is not as it was written. */
+  async sync(): Promise<WriterState> {
     const path = this.#files.path(this.segment);
-    if (this.#handle !== undefined) await attempt(path, "sync", this.#handle.datasync());
+    if (this.#handle === undefined) throw new StateFileError(path, "sync", new Error("it is not open"));
+    const [{ size, nlink }] = await Promise.all([
+      attempt(path, "stat", this.#handle.stat()),
+      attempt(path, "sync", this.#handle.datasync()),
+    ]);
+    return nlink > 0 && size === this.#end ? "ready" : "lost";
   }
 
   /** What was written and synced is not cut off any more. */
