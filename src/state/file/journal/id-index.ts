@@ -24,12 +24,14 @@ const WORDS = 3;
 /** As many places as fit beside 32 bits of a hash in the 53 bits of a number. */
 export const MOST_IDS: number = 2 ** 21;
 
+const NONE: readonly number[] = [];
+
 export class IdIndex {
   /** Magic number and crc, then for all ids the first half of the hash, the second half, and the offset. */
-  readonly #words: Uint32Array<ArrayBuffer>;
+  readonly #words: Uint32Array;
   readonly count: number;
 
-  private constructor(words: Uint32Array<ArrayBuffer>) {
+  private constructor(words: Uint32Array) {
     this.#words = words;
     this.count = (words.length - HEADER_WORDS) / WORDS;
   }
@@ -64,14 +66,16 @@ export class IdIndex {
   /** `undefined` for bytes that are not a whole index. */
   static decode(bytes: Uint8Array): IdIndex | undefined {
     if (bytes.length < 4 * HEADER_WORDS || (bytes.length / 4 - HEADER_WORDS) % WORDS !== 0) return undefined;
-    // A copy begins where words may begin.
-    const words = new Uint32Array(Uint8Array.from(bytes).buffer);
+    // Words begin at whole words, as a copy does.
+    const { buffer, byteOffset, length } = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
+    const words = new Uint32Array(buffer, byteOffset, length / 4);
     const index = new IdIndex(words);
     return words[0] === MAGIC && words[1] === crc32(index.#body) ? index : undefined;
   }
 
   get bytes(): Uint8Array {
-    return new Uint8Array(this.#words.buffer);
+    const { buffer, byteOffset, byteLength } = this.#words;
+    return new Uint8Array(buffer, byteOffset, byteLength);
   }
 
   /** Where lines begin that may have the id, the last one first. */
@@ -82,15 +86,15 @@ export class IdIndex {
       if (this.#get(0, middle) < first) from = middle + 1;
       else to = middle;
     }
-    if (this.#get(0, from) !== first) return [];
+    if (this.#get(0, from) !== first) return NONE;
     const offsets: number[] = [];
     for (; from < this.count && this.#get(0, from) === first; from++)
       if (this.#get(1, from) === second) offsets.push(this.#get(2, from));
-    return offsets.toSorted((a, b) => b - a);
+    return offsets.length > 1 ? offsets.toSorted((a, b) => b - a) : offsets;
   }
 
   get #body(): Uint8Array {
-    return new Uint8Array(this.#words.buffer, 4 * HEADER_WORDS);
+    return this.bytes.subarray(4 * HEADER_WORDS);
   }
 
   #get(column: number, at: number): number {

@@ -7,6 +7,7 @@ import { attempt, closeQuietly, type Disk, openRegular } from "../disk.js";
 import { readRange } from "../line-pieces.js";
 import { hashOf, type IndexedId, IdIndex, MOST_IDS } from "./id-index.js";
 import {
+  type Decision,
   type DecisionId,
   type JournalParts,
   type JournalRecord,
@@ -16,6 +17,8 @@ import {
 } from "./journal-part.js";
 import type { SegmentFiles } from "./segment-files.js";
 import { PreparedFile } from "./segment-writer.js";
+
+const NONE: readonly number[] = [];
 
 export class JournalIds {
   readonly #disk: Disk;
@@ -89,11 +92,13 @@ export class JournalIds {
     return undefined;
   }
 
-  /** The positions in the sealed segments of the asked ids that they have. New ids, as most are, cost no read. */
-  async findAll(asked: readonly DecisionId[]): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
+  /** The positions in the sealed segments of the ids that decisions name. New ids, as most are, cost no read. */
+  async findAll(decisions: Iterable<Decision>): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
     const positions = new Map<string, Map<string, number>>();
     if (this.#indexes.size === 0) return positions;
-    const known = asked.filter(({ part, id }) => this.#candidates(part, id).length > 0);
+    const known: DecisionId[] = [];
+    for (const { ids = [] } of decisions)
+      for (const key of ids) if (this.#candidates(key.part, key.id).length > 0) known.push(key);
     const finding = known.map(async (key) => {
       const position = await this.findSealed(key);
       if (position === undefined) return;
@@ -162,15 +167,41 @@ export class JournalIds {
   }
 
   /** Where lines of sealed segments begin that may have the id, the last one first. */
-  #candidates(part: string, id: string): number[] {
+  #candidates(part: string, id: string): readonly number[] {
     const hash = hashOf(part, id);
-    const positions: number[] = [];
+    let positions: number[] | undefined;
     for (const [segment, index] of this.#indexes)
-      for (const offset of index.offsetsOf(hash)) positions.push(positionOf(segment, offset));
-    return positions.length > 1 ? positions.toSorted((a, b) => b - a) : positions;
+      for (const offset of index.offsetsOf(hash)) (positions ??= []).push(positionOf(segment, offset));
+    return positions?.toSorted((a, b) => b - a) ?? NONE;
   }
 
   #idsOf({ part, data }: JournalRecord): string[] {
     return [...(this.#parts[part]?.idsOf?.(data) ?? [])];
+  }
+}
+
+/** Looking through so many is faster than making a set. */
+const FEW_IDS = 8;
+
+/** The ids that a decision names: no other was looked for in the sealed segments. */
+export class NamedIds {
+  readonly #ids: readonly DecisionId[];
+  #set: Set<string> | undefined;
+
+  constructor(ids: readonly DecisionId[]) {
+    this.#ids = ids;
+  }
+
+  require(part: string, id: string): void {
+    if (!this.#has(part, id)) throw new Error(`The decision did not name the id "${id}".`);
+  }
+
+  #has(part: string, id: string): boolean {
+    if (this.#ids.length > FEW_IDS) {
+      this.#set ??= new Set(this.#ids.map((key) => `${key.part}\0${key.id}`));
+      return this.#set.has(`${part}\0${id}`);
+    }
+    for (const key of this.#ids) if (key.id === id && key.part === part) return true;
+    return false;
   }
 }

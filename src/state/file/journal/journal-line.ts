@@ -127,33 +127,42 @@ export class LineBuffer {
   }
 
   addDecision(number: number, records: readonly JournalRecord[]): void {
-    this.#add(() => {
+    const start = this.#begin();
+    try {
       this.#write(`"n":${number},"records":[`);
-      for (const [at, { part, data }] of records.entries()) {
-        this.#write(`${at === 0 ? "[" : ",["}${JSON.stringify(part)},`);
+      let isFirst = true;
+      for (const { part, data } of records) {
+        this.#write(`${isFirst ? "[" : ",["}${JSON.stringify(part)},`);
         this.#write(JSON.stringify(data ?? null));
         this.#write("]");
+        isFirst = false;
       }
       this.#write("]}");
-    });
-  }
-
-  addSnapshot(number: number, parts: JournalParts): void {
-    const data = Object.entries(parts).map(([name, part]) => [name, part.snapshot()] as const);
-    this.#add(() => this.#write(`"n":${number},"snapshot":${JSON.stringify(Object.fromEntries(data))}}`));
-  }
-
-  /** Adds nothing where `writeBody` throws. */
-  #add(writeBody: () => void): void {
-    const start = this.#size;
-    try {
-      this.#makeRoom(HEAD_BYTES);
-      this.#size += HEAD_BYTES;
-      writeBody();
     } catch (error) {
       this.#size = start;
       throw error;
     }
+    this.#end(start);
+  }
+
+  addSnapshot(number: number, parts: JournalParts): void {
+    const data = Object.entries(parts).map(([name, part]) => [name, part.snapshot()] as const);
+    const text = JSON.stringify(Object.fromEntries(data));
+    const start = this.#begin();
+    this.#write(`"n":${number},"snapshot":${text}}`);
+    this.#end(start);
+  }
+
+  /** Leaves room for what comes before the body of a line, and returns where the line begins. */
+  #begin(): number {
+    const start = this.#size;
+    this.#makeRoom(HEAD_BYTES);
+    this.#size += HEAD_BYTES;
+    return start;
+  }
+
+  #end(start: number): void {
+    this.#makeRoom(1);
     const bytes = this.#bytes;
     HEAD.copy(bytes, start);
     let crc = crc32(bytes, start + HEAD_BYTES, this.#size);
@@ -161,8 +170,7 @@ export class LineBuffer {
       bytes[start + MARK.length + at] = DIGITS[crc & 15] ?? 0;
       crc >>>= 4;
     }
-    this.#makeRoom(1);
-    this.#bytes[this.#size++] = NEWLINE;
+    bytes[this.#size++] = NEWLINE;
   }
 
   #write(text: string): void {

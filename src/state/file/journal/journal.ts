@@ -19,7 +19,7 @@ import {
   positionOf,
   segmentOf,
 } from "./journal-part.js";
-import { JournalIds } from "./journal-ids.js";
+import { JournalIds, NamedIds } from "./journal-ids.js";
 import { JournalUpkeep } from "./journal-upkeep.js";
 import { Replay } from "./replay.js";
 import { type ScanOptions, SegmentFiles } from "./segment-files.js";
@@ -48,9 +48,6 @@ const DEFAULT_SEGMENT_BYTES = 8_000_000;
 const SNAPSHOTS_PER_SEGMENT = 4;
 /** A batch is written in pieces of this size. */
 const WRITE_BYTES = 4_000_000;
-/** Looking through so many is faster than making a set. */
-const FEW_IDS = 8;
-
 /** By part and id. */
 type SealedPositions = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
@@ -155,7 +152,7 @@ export class Journal {
       await this.#makeRoom();
     }
     // Nothing is sealed during a write, so that it can be asked before the decisions are made.
-    const sealed = await this.#ids.findAll(batch.flatMap(({ decision }) => decision.ids ?? []));
+    const sealed = await this.#ids.findAll(batch.map(({ decision }) => decision));
     try {
       this.#isAhead = true;
       await this.#writeLines(batch, sealed, owned);
@@ -206,11 +203,17 @@ export class Journal {
     const writer = this.#writer;
     const lines = this.#lines;
     lines.clear();
+    let named: NamedIds = new NamedIds([]);
+    const find: FindId = (part, id) => {
+      named.require(part, id);
+      return this.#ids.findOpen(part, id) ?? sealed.get(part)?.get(id);
+    };
     for (const waiting of batch) {
       let records: readonly JournalRecord[];
       const position = positionOf(writer.segment, writer.end + lines.size);
       try {
-        records = waiting.decision.decide(this.#findFor(waiting.decision, sealed));
+        named = new NamedIds(waiting.decision.ids ?? []);
+        records = waiting.decision.decide(find);
         if (records.length === 0) continue;
         for (const { part } of records) this.#partOf(part);
         lines.addDecision(this.#number + 1, records);
@@ -233,16 +236,6 @@ export class Journal {
     const [state] = await Promise.all([writer.sync(), this.#options.checkOwner()]);
     if (state === "ready") writer.commit();
     else await this.#writeAgain();
-  }
-
-  /** Finds the ids that the decision names, and no other: only these were looked for in the sealed segments. */
-  #findFor({ ids = [] }: Decision, sealed: SealedPositions): FindId {
-    const named = ids.length > FEW_IDS ? new Set(ids.map(({ part, id }) => `${part}\0${id}`)) : undefined;
-    return (part, id) => {
-      const isNamed = named?.has(`${part}\0${id}`) ?? ids.some((key) => key.id === id && key.part === part);
-      if (!isNamed) throw new Error(`The decision did not name the id "${id}".`);
-      return this.#ids.findOpen(part, id) ?? sealed.get(part)?.get(id);
-    };
   }
 
   #partOf(name: string): JournalParts[string] {
