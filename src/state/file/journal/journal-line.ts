@@ -127,55 +127,31 @@ export class LineBuffer {
   }
 
   addDecision(number: number, records: readonly JournalRecord[]): void {
-    const start = this.#begin();
-    try {
-      this.#write(`"n":${number},"records":[`);
-      let isFirst = true;
-      for (const { part, data } of records) {
-        this.#write(`${isFirst ? "[" : ",["}${JSON.stringify(part)},`);
-        this.#write(JSON.stringify(data ?? null));
-        this.#write("]");
-        isFirst = false;
-      }
-      this.#write("]}");
-    } catch (error) {
-      this.#size = start;
-      throw error;
-    }
-    this.#end(start);
+    let list = "";
+    for (const { part, data } of records)
+      list += `${list === "" ? "" : ","}[${JSON.stringify(part)},${JSON.stringify(data ?? null)}]`;
+    this.#add(`"n":${number},"records":[${list}]}`);
   }
 
   addSnapshot(number: number, parts: JournalParts): void {
     const data = Object.entries(parts).map(([name, part]) => [name, part.snapshot()] as const);
-    const text = JSON.stringify(Object.fromEntries(data));
-    const start = this.#begin();
-    this.#write(`"n":${number},"snapshot":${text}}`);
-    this.#end(start);
+    this.#add(`"n":${number},"snapshot":${JSON.stringify(Object.fromEntries(data))}}`);
   }
 
-  /** Leaves room for what comes before the body of a line, and returns where the line begins. */
-  #begin(): number {
+  /** One call writes the whole text: each call costs as much as a hundred bytes. */
+  #add(body: string): void {
     const start = this.#size;
-    this.#makeRoom(HEAD_BYTES);
-    this.#size += HEAD_BYTES;
-    return start;
-  }
-
-  #end(start: number): void {
-    this.#makeRoom(1);
+    this.#makeRoom(HEAD_BYTES + BYTES_PER_UNIT * body.length + 1);
     const bytes = this.#bytes;
-    HEAD.copy(bytes, start);
-    let crc = crc32(bytes, start + HEAD_BYTES, this.#size);
+    const end = start + HEAD_BYTES + bytes.write(body, start + HEAD_BYTES);
+    for (let at = 0; at < HEAD_BYTES; at++) bytes[start + at] = HEAD[at] ?? 0;
+    let crc = crc32(bytes, start + HEAD_BYTES, end);
     for (let at = CRC_DIGITS - 1; at >= 0; at--) {
       bytes[start + MARK.length + at] = DIGITS[crc & 15] ?? 0;
       crc >>>= 4;
     }
-    bytes[this.#size++] = NEWLINE;
-  }
-
-  #write(text: string): void {
-    this.#makeRoom(BYTES_PER_UNIT * text.length);
-    this.#size += this.#bytes.write(text, this.#size);
+    bytes[end] = NEWLINE;
+    this.#size = end + 1;
   }
 
   #makeRoom(more: number): void {

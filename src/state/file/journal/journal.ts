@@ -203,7 +203,7 @@ export class Journal {
     const writer = this.#writer;
     const lines = this.#lines;
     lines.clear();
-    let named: NamedIds = new NamedIds([]);
+    let named = new NamedIds([]);
     const find: FindId = (part, id) => {
       named.require(part, id);
       return this.#ids.findOpen(part, id) ?? sealed.get(part)?.get(id);
