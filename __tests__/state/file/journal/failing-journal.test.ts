@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
+import type { Disk } from "../../../../src/state/file/disk.js";
 import { StateFileError } from "../../../../src/state/errors.js";
 import { segmentOf } from "../../../../src/state/file/journal/journal-part.js";
 import type { Journal } from "../../../../src/state/file/journal/journal.js";
@@ -215,6 +216,44 @@ describe("a write that fails", () => {
     await expect(write(journal, "d")).rejects.toThrow("taken over");
     expect(readFileSync(world.path(1))).toEqual(left);
     expect(world.watched.count(/^truncate/)).toBe(0);
+  });
+
+  it("because the directory had a new owner before has not touched the file", async () => {
+    await using subject = await plain();
+    const { world, journal } = subject;
+    const before = world.bytes(1);
+    world.checkOwner = async () => {
+      throw new Error("taken over");
+    };
+    await expect(write(journal, "c")).rejects.toThrow("taken over");
+    expect(world.bytes(1)).toEqual(before);
+    expect(world.watched.count(/^(?:write|truncate)/)).toBe(0);
+  });
+
+  it("at a rename that has worked all the same goes on in the new segment", async () => {
+    await using world = new JournalWorld();
+    let isFailing = false;
+    const disk = new Proxy(world.watched.disk, {
+      get: (target, name: keyof Disk) => {
+        if (name !== "rename" || !isFailing) return target[name];
+        return async (from: string, to: string) => {
+          await target.rename(from, to);
+          throw systemError("EIO");
+        };
+      },
+    });
+    const { journal, notes } = await world.opened({ disk, maxSegmentBytes: 1_000 });
+    await writeAll(journal, ["a", "b"]);
+    isFailing = true;
+    for (let number = 1; !world.files.includes("2.jsonl"); number++)
+      await write(journal, `n${number}`).catch(() => {});
+    isFailing = false;
+    await write(journal, "after");
+    expect([...notes.notes.keys()]).toContain("after");
+    expect(await reopened(world)).toEqual(notes.notes);
+    for (const [id, position] of notes.positions)
+      expect([position, undefined]).toContain(await journal.findId("notes", id));
+    expect(world.warnings.filter((warning) => /Damage|deleted/.test(warning))).toEqual([]);
   });
 
   it("for want of space to begin a segment goes on in the segment that is open", async () => {
