@@ -52,7 +52,8 @@ export function printMachine(packages) {
   const processors = cpus();
   console.log(`node ${versions.node}, ICU ${versions.icu}, tz ${versions.tz}, ${platform()} ${release()}`);
   console.log(`${processors.length} × ${processors[0]?.model ?? "unknown processor"}`);
-  console.log(packages.map((name) => `${name} ${installedVersion(name)}`).join(", "));
+  if (packages.length > 0)
+    console.log(packages.map((name) => `${name} ${installedVersion(name)}`).join(", "));
 }
 
 function installedVersion(name) {

@@ -8,7 +8,8 @@ import { StateFileError } from "../../errors.js";
 import { GroupCommit } from "../../../group-commit.js";
 import type { JobEnd, JobStart } from "../../job-log/job-log.js";
 import { durationBetween } from "../../job-log/job-record.js";
-import { type JobDirectory, linePieces, readRange } from "./job-directory.js";
+import type { JobDirectory } from "./job-directory.js";
+import { linePieces, readRange } from "../line-pieces.js";
 import { endLine, scanLines, startLine } from "./job-line.js";
 
 /** What is to be added about one job: its start, its end, or both. A second start of a job is left out, and a second end. */

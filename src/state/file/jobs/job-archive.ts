@@ -12,13 +12,8 @@ import {
   type JobRecord,
 } from "../../job-log/job-log.js";
 import { isEnded, isWanted } from "../../job-log/job-record.js";
-import {
-  dayOfPart,
-  type JobDirectory,
-  linePieces,
-  type PartVersion,
-  piecesBackwards,
-} from "./job-directory.js";
+import { linePieces, piecesBackwards } from "../line-pieces.js";
+import { dayOfPart, type JobDirectory, type PartVersion } from "./job-directory.js";
 import { recordOf, scanLines } from "./job-line.js";
 import { type DayJob, jobsOfPiece, type LaterEnds, OpenJobs } from "./job-scan.js";
 

@@ -12,7 +12,8 @@ import {
   type RetentionLimits,
   type ScheduleTally,
 } from "../../job-log/job-retention.js";
-import { dayOfPart, type JobDirectory, linePieces, type PartVersion, readRange } from "./job-directory.js";
+import { linePieces, readRange } from "../line-pieces.js";
+import { dayOfPart, type JobDirectory, type PartVersion } from "./job-directory.js";
 import { scanLines, subjectOf } from "./job-line.js";
 import { dayOfJob } from "../../job-log/job-id.js";
 
