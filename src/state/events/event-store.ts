@@ -281,6 +281,8 @@ export interface EventStore {
   counts(consumer: ScheduleKey): Promise<ReadonlyMap<string, number>>;
   /** Claims a consumer that is due, and reads the numbers of its topics. Idempotent by token. */
   begin(request: SessionRequest): Promise<Session | SessionRefusal>;
+  /** Extends a claim by a whole lease; `false` when it is no longer held. */
+  renew(claim: SessionToken): Promise<boolean>;
   /** Reserves all the events or none (EVENTS_NOT_PENDING), and notes the intent, in one write. Idempotent by key. */
   reserve(claim: SessionToken, reservation: Reservation): Promise<"reserved" | "superseded">;
   /** Notes what the run's change came to. Idempotent. */
@@ -289,6 +291,8 @@ export interface EventStore {
   settle(claim: SessionToken, settlement: Settlement): Promise<Settled>;
   /** Writes what a producer's handler left. Whether its job still holds its claim is checked by the caller. */
   produce(production: Production): Promise<readonly Publication[]>;
+  /** What the producer's handler returned last. */
+  producerState(producer: ScheduleKey): Promise<string | undefined>;
   /** Carries a person's decision about a suspended run out, and returns its consumer. */
   resolve(jobId: string, resolution: Resolution): Promise<ScheduleKey>;
   /** Ends the sleep of an agent's consumers. */

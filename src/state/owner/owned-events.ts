@@ -146,7 +146,6 @@ export class OwnedEvents implements EventStore {
     return sessionOf(consumer, request);
   }
 
-  /** Extends a claim by a whole lease; `false` when it is no longer held. */
   async renew(claim: SessionToken): Promise<boolean> {
     const consumer = await this.#held(claim);
     if (consumer.kept.claim?.token !== claim.token) return false;
