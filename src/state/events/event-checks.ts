@@ -26,7 +26,6 @@ export function jsonText(value: unknown, what: string): string {
   try {
     text = JSON.stringify(value, finiteOnly);
   } catch (error) {
-    if (error instanceof EventError) throw error;
     throw invalidPayload(
       `Not a ${what}: ${messageOf(error)}. Pass what JSON can say, without cycles.`,
       error,
@@ -41,9 +40,7 @@ export function jsonText(value: unknown, what: string): string {
 /** JSON would make `null` of it. */
 function finiteOnly(_key: string, value: unknown): unknown {
   if (typeof value !== "number" || Number.isFinite(value)) return value;
-  throw invalidPayload(
-    `Not a payload: it has ${value}, which JSON cannot say. Pass a finite number, text or null.`,
-  );
+  throw new RangeError(`JSON has no ${value}`);
 }
 
 /** Escapes of a NUL and of half a surrogate pair, after an even number of backslashes; or the characters themselves. */
