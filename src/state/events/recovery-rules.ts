@@ -9,7 +9,6 @@ import type {
   ConsumerClaim,
   ConsumerPatch,
   ConsumerRun,
-  ConsumerState,
   EventRefs,
   EndedRun,
   MovedFact,
@@ -208,9 +207,4 @@ export function resolveRun(consumer: ConsumerModel, resolution: Resolution): Mov
 export function wakeConsumer(consumer: ConsumerModel): MovedFact | undefined {
   if (consumer.kept.sleep === null) return undefined;
   return { fact: "woken", ...keyOf(consumer), set: { sleep: null } };
-}
-
-/** Of a consumer: whether a person has to decide before its agent goes on. */
-export function unresolvedJob({ run }: ConsumerState): string | undefined {
-  return isSuspended(run) ? run?.job_id : undefined;
 }
