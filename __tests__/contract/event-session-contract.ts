@@ -81,6 +81,19 @@ export function describeSessions(kind: string, open: OpenEventSubject): void {
       expect(await scene.take(session, ["b"])).toBe(false);
     });
 
+    it("go on with what a run published to its own topic", async () => {
+      const scene = await EventScene.open(open);
+      await scene.publish("in", "a");
+      const session = await scene.begin();
+      const settled = await scene.settle(session, {
+        kind: "committed",
+        events: [{ topic: "in", ids: ["a"] }],
+        publish: [{ topic: "in", id: "b", payload: "1" }],
+      });
+      expect(settled).toMatchObject({ goesOn: true, isEnded: false, pendingCount: 1 });
+      expect(await scene.take(session, ["b"])).toBe(false);
+    });
+
     it("write consumed events, published events and state together, or nothing", async () => {
       const scene = await EventScene.open(open);
       await scene.publish("in", "a");
