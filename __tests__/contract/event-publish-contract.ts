@@ -189,6 +189,13 @@ export function describePublishing(kind: string, open: OpenEventSubject): void {
       expect(await scene.peek("new")).toEqual(["d"]);
       expect(await scene.peek("old")).toEqual(["a", "b", "c", "d"]);
       expect(await scene.peek("file")).toEqual(["a", "c", "d"]);
+      const kept = await scene.events.list("in", { limit: 9 });
+      expect(kept.map(({ id, pendingFor }) => [id, pendingFor.length])).toEqual([
+        ["a", 2],
+        ["b", 1],
+        ["c", 2],
+        ["d", 3],
+      ]);
       // Defined as before: nothing begins anew.
       await scene.events.define(all);
       expect(await scene.peek("old")).toEqual(["a", "b", "c", "d"]);
@@ -266,7 +273,8 @@ export function describePublishing(kind: string, open: OpenEventSubject): void {
       const topics = [{ topic: "in", retentionMs: DAY_MS }, { topic: "out" }];
       const scene = await EventScene.open(open, {}, { topics });
       await scene.publish("in", "a", "b", "c");
-      await scene.take(await scene.begin(), ["a", "b"]);
+      const taking = { kind: "committed", events: [{ topic: "in", ids: ["a", "b"] }] } as const;
+      await scene.settle(await scene.begin(), taking, { ends: "session" });
       await scene.clock.advance(DAY_MS);
       await scene.events.prune();
       expect(await scene.events.list("in", { limit: 9 })).toHaveLength(3);

@@ -128,19 +128,6 @@ export class EventScene {
   async activity(schedule = "file"): Promise<string> {
     return (await this.status(schedule)).activity;
   }
-
-  /** How often a consumer that takes nothing looks, from now on, checked every second. */
-  async countLooks(seconds: number, look: (session: Session) => Promise<boolean>): Promise<number> {
-    let looks = 0;
-    for (let second = 0; second <= seconds; second++) {
-      const session = await this.tryBegin();
-      if (typeof session !== "string") {
-        for (let isOn = true; isOn; looks++) isOn = await look(session);
-      }
-      if (second < seconds) await this.clock.advance("1s");
-    }
-    return looks;
-  }
 }
 
 export function goesOn(settled: Settled): boolean {

@@ -3,9 +3,11 @@ import { describePublishing } from "./event-publish-contract.js";
 import { describeRecovery } from "./event-recovery-contract.js";
 import type { OpenEventSubject } from "./event-scene.js";
 import { describeSessions } from "./event-session-contract.js";
+import { describeSleep } from "./event-sleep-contract.js";
 
 export function describeEventStore(kind: string, open: OpenEventSubject): void {
   describePublishing(kind, open);
   describeSessions(kind, open);
+  describeSleep(kind, open);
   describeRecovery(kind, open);
 }

@@ -14,6 +14,7 @@ import type { EventIds, Settlement, SettledOutcome } from "../../../src/state/ev
 import { type EventSnapshot, modelOf, snapshotOf } from "../../../src/state/events/snapshot.js";
 import { MemoryConsumedEvents } from "../../../src/state/memory/memory-consumed-events.js";
 import { OwnedEvents } from "../../../src/state/owner/owned-events.js";
+import { plain, rebuiltFrom } from "./model-comparison.js";
 import { EventOracle, type OracleConsumer, type OracleOutcome } from "./event-oracle.js";
 
 /** What a step does, and numbers from which it takes its details. */
@@ -441,43 +442,6 @@ export class EventDriver {
   #draw(kind: string): string {
     return `${kind}${++this.#drawn}`;
   }
-}
-
-/** All that a model holds, in a form that can be compared. */
-function plain({ topics, consumers, producers }: EventModel): unknown {
-  return {
-    topics: Array.from(topics.values(), ({ events, subscriptions, ...topic }) => ({
-      ...topic,
-      // Events that are pending again stand after newer ones.
-      events: new Map([...events].toSorted(([a], [b]) => a - b)),
-      subscriptions: new Set(Array.from(subscriptions, ({ consumer }) => consumer.schedule)),
-    })),
-    consumers: Array.from(consumers.values(), ({ subscriptions, ...consumer }) => ({
-      ...consumer,
-      subscriptions: Array.from(
-        subscriptions.values(),
-        ({ topic, news, removedMs, pending, reservedCount }) => ({
-          topic: topic.name,
-          news,
-          removedMs,
-          pending: [...pending],
-          reservedCount,
-        }),
-      ),
-    })),
-    producers: [...producers.values()],
-  };
-}
-
-/** A model made of decisions alone. */
-export function rebuiltFrom(decisions: readonly (readonly EventFact[])[]): {
-  readonly model: EventModel;
-  readonly consumed: MemoryConsumedEvents;
-} {
-  const consumed = new MemoryConsumedEvents();
-  const model = emptyModel(consumed);
-  for (const facts of decisions) applyFacts(model, facts);
-  return { model, consumed };
 }
 
 function copyOf(events: MemoryConsumedEvents): MemoryConsumedEvents {

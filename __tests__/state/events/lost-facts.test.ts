@@ -96,15 +96,30 @@ describe("a model that lacks one decision", () => {
     const [status] = await rebuilt.consumers();
     expect(status).toMatchObject({ run: { key: "run-2" }, unsettled: [[["in", [1]]]] });
     expect(await peek(rebuilt)).toEqual([]);
+    const again = { ...reservation, key: "run-3", events: [{ topic: "in", ids: ["1"] }] };
     const next = await rebuilt.begin({ ...KEY, token: "u", jobId: "job-2" });
     expect(next).toMatchObject({ phase: "next", run: { key: "run-2" } });
-    await rebuilt.settle({ ...KEY, token: "u" }, { key: "run-2", outcome: done, ends: "session" });
+    await rebuilt.settle({ ...KEY, token: "u" }, { key: "run-2", outcome: done, ends: "run" });
+    const reserving = rebuilt.reserve({ ...KEY, token: "u" }, again);
+    await expect(reserving).rejects.toMatchObject({ code: "EVENTS_NOT_PENDING", ids: ["1"] });
+    await rebuilt.settle({ ...KEY, token: "u" }, { key: "", outcome: { kind: "unused" }, ends: "session" });
     await rebuilt.recover();
     expect((await rebuilt.consumers())[0]).toMatchObject({
       activity: "suspended",
       run: { key: "run-1", mutation: { kind: "suspended" } },
       unsettled: [],
     });
+  });
+
+  it("runs nothing again unasked where the end of a run is missing and the next session had begun", async () => {
+    const { decisions, events, session } = await changed();
+    await events.settle(session, { key: "run-1", outcome: { kind: "committed" }, ends: "session" });
+    await events.begin({ ...KEY, token: "u", jobId: "job-2" });
+    const index = decisions.findIndex(([first]) => first?.fact === "settled");
+    const rebuilt = eventsOf(decisions.toSpliced(index, 1));
+    await rebuilt.recover();
+    expect((await rebuilt.consumers())[0]).toMatchObject({ activity: "suspended", run: { key: "run-1" } });
+    expect(await peek(rebuilt)).toEqual(["2"]);
   });
 
   it("is not suspended where no session was open", async () => {

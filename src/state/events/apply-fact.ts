@@ -161,20 +161,26 @@ function move(model: EventModel, consumer: ConsumerModel, fact: MovedFact): void
     setRun(subscription, entry, null);
     entry.attempt++;
   }
-  let kept = consumer.kept;
-  const opens = set.run ?? undefined;
-  if (kept.run !== null && opens !== undefined && kept.run.key !== opens.key)
-    kept = withUnsettled(kept, kept.run);
-  kept = patched(kept, set);
-  // The fact that opened the run is missing, and with it what the later phases need.
-  if (keeps !== undefined && kept.run === null) kept = { ...kept, run: suspendedRun(kept, keeps, fact) };
-  const opened = opens ?? (keeps === undefined ? undefined : kept.run);
-  if (opened != null) reserve(consumer, opened);
-  consumer.kept = kept;
+  const before = consumer.kept.run;
+  const kept = patched(consumer.kept, set);
+  const run = set.run === undefined ? keptRun(kept, fact) : kept.run;
+  if (run !== null && (set.run !== undefined || keeps !== undefined)) reserve(consumer, run);
+  const isLeft = before !== null && run?.key !== before.key && holdsEvents(consumer, before);
+  const unsettled = isLeft ? [...kept.unsettled, before] : kept.unsettled;
+  consumer.kept = { ...kept, run, unsettled };
 }
 
-function withUnsettled(kept: ConsumerState, run: ConsumerRun): ConsumerState {
-  return { ...kept, unsettled: [...kept.unsettled, run] };
+/** The run that a fact leaves open which opens and ends none: as it says, whatever earlier facts are missing. */
+function keptRun(kept: ConsumerState, fact: MovedFact): ConsumerRun | null {
+  if (fact.keeps === undefined) return null;
+  // Where the fact that opened the run is missing, what the later phases need is missing too.
+  return kept.run ?? suspendedRun(kept, fact.keeps, fact);
+}
+
+/** Whether a run that is open no longer still has events: the fact that ended it is missing. */
+function holdsEvents(consumer: ConsumerModel, { key, reservations }: ConsumerRun): boolean {
+  for (const [, , { run }] of entriesOf(consumer, reservations)) if (run === key) return true;
+  return false;
 }
 
 function suspendedRun(

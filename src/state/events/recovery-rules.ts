@@ -206,5 +206,5 @@ export function resolveRun(consumer: ConsumerModel, resolution: Resolution): Mov
 /** Ends the sleep of a consumer. `undefined` where it is awake. A retry keeps its time. */
 export function wakeConsumer(consumer: ConsumerModel): MovedFact | undefined {
   if (consumer.kept.sleep === null) return undefined;
-  return { fact: "woken", ...keyOf(consumer), set: { sleep: null } };
+  return { fact: "woken", ...keyOf(consumer), ...keeping(consumer.kept.run), set: { sleep: null } };
 }
