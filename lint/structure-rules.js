@@ -20,7 +20,7 @@ export const LAYERS = {
   // Files directly in scheduler/ (its class, context, roster, errors) serve all of its folders.
   "src/scheduler": [[["control"], ["loop"]], [["jobs"]], [["claims"], ["planning"]], [["timing"]]],
   // The contract and its rules know no store; stores with one owner share owner/.
-  "src/state": [[["file"], ["memory"], ["postgres"]], [["owner"]], [[".", "job-log"]]],
+  "src/state": [[["file"], ["memory"], ["postgres"]], [["owner"]], [[".", "events", "job-log"]]],
 };
 
 /** They run elsewhere than the server, so they import its types and, beside their own files, nothing else. */

@@ -127,6 +127,11 @@ export const MOST_INTERRUPTIONS = 5;
 const WAITS_MS: readonly number[] = [0, 0, UNIT_MS.m, 2 * UNIT_MS.m, 4 * UNIT_MS.m];
 export const LONGEST_INTERRUPTION_WAIT_MS: number = Math.max(...WAITS_MS);
 
+/** How long work that is never given up waits after so many interruptions in a row. */
+export function interruptionWaitMs(times: number): number {
+  return WAITS_MS[times] ?? LONGEST_INTERRUPTION_WAIT_MS;
+}
+
 /**
  * What a claim whose process died leaves behind: its slot, which is due again, and later after each time. A slot that
  * was interrupted too often is due at once: the scheduler that claims it gives it up, and says so.

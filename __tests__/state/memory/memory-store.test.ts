@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Claim, FakeClock, MemoryStore } from "../../../src/index.js";
 import { describeJobFinish } from "../../contract/job-finish-contract.js";
+import { describeEventStore } from "../../contract/event-store-contract.js";
 import { endedRecord } from "../../contract/records.js";
 import { describeStateStore } from "../../contract/state-store-contract.js";
 import { FailingMemoryStore } from "./failing-memory-store.js";
@@ -15,6 +16,17 @@ describeJobFinish("memory store", (options) => {
     };
   };
   return { store, loseReplies: fail("after"), refuseWrites: fail("before") };
+});
+
+describeEventStore("memory store", async (options) => {
+  const store = new MemoryStore(options);
+  await store.open();
+  const restart = async (): Promise<typeof store.events> => {
+    await store.close();
+    await store.open();
+    return store.events;
+  };
+  return { events: store.events, restart, close: () => store.close() };
 });
 
 describe("a memory store that is opened again", () => {

@@ -7,11 +7,15 @@ import { processLogger } from "../../logger.js";
 import { NO_FIELDS } from "../validate-state.js";
 import { StateError } from "../errors.js";
 import type { JobLimits, JobLog } from "../job-log/job-log.js";
+import { emptyModel } from "../events/event-model.js";
+import type { EventStore } from "../events/event-store.js";
+import { MemoryConsumedEvents } from "./memory-consumed-events.js";
 import { MemoryMailbox } from "./memory-mailbox.js";
 import { MemoryJobLog } from "./memory-job-log.js";
 import type { ScheduleState, ScheduleStatePatch } from "../schedule-state.js";
 import type { ScheduleKey } from "../store.js";
 import type { StateDraft, StateOperation } from "../operations.js";
+import { OwnedEvents } from "../owner/owned-events.js";
 import type { OwnedJobLog } from "../owner/owned-job-log.js";
 import { SingleOwnerStore } from "../owner/single-owner-store.js";
 
@@ -30,6 +34,9 @@ export interface MemoryStoreOptions {
 export class MemoryStore extends SingleOwnerStore {
   readonly jobs: JobLog;
   readonly mailbox: MemoryMailbox;
+  /** Topics, events and consumers. */
+  readonly events: EventStore;
+  readonly #events: OwnedEvents;
   readonly #log: MemoryJobLog;
   readonly #clock: StoreClock;
   readonly #states = new Map<string, Map<string, Partial<ScheduleState>>>();
@@ -43,12 +50,24 @@ export class MemoryStore extends SingleOwnerStore {
     this.#log = new MemoryJobLog({ ...jobs, clock });
     this.jobs = this.#log;
     this.mailbox = new MemoryMailbox(clock);
+    const consumed = new MemoryConsumedEvents();
+    this.#events = new OwnedEvents({
+      model: emptyModel(consumed),
+      clock,
+      logger: processLogger,
+      leaseMs: this.leaseMs,
+      requireOwner: () => this.requireOwner(),
+      keep: async () => {},
+      openConsumed: async () => (topic) => consumed.read(topic),
+    });
+    this.events = this.#events;
   }
 
   async open(clock?: Clock): Promise<void> {
     this.#clock.adopt(clock);
     this.#isOpen = true;
     await this.recover();
+    await this.#events.recover();
   }
 
   async close(): Promise<void> {

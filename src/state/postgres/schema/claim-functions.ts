@@ -99,6 +99,7 @@ declare
   v_tids tid[];
   v_is_limited boolean;
   v_waiting tid[];
+  v_agents bigint[];
   v_ids bigint[];
   v_polled_nodes bigint[];
 begin
@@ -141,8 +142,18 @@ begin
     v_waiting := null;
     if v_is_limited then
       -- From here on no other transaction claims for these agents, so that their jobs can be counted.
-      perform from ${schema}.agents a where ${IS_LIMITED}
-        and a.id in (select q.agent_id from ${schema}.queue q where q.ctid = any(v_tids)) order by a.id for update;
+      if i = 1 then
+        perform from ${schema}.agents a where ${IS_LIMITED}
+          and a.id in (select q.agent_id from ${schema}.queue q where q.ctid = any(v_tids)) order by a.id for update;
+      else
+        -- Waiting while agents of an earlier round are locked could be a deadlock: the slots of an agent that another
+        -- transaction counts right now are left to it.
+        v_agents := array(select a.id from ${schema}.agents a where ${IS_LIMITED}
+          and a.id in (select q.agent_id from ${schema}.queue q where q.ctid = any(v_tids)) order by a.id for update skip locked);
+        v_tids := array(select q.ctid from ${schema}.queue q where q.ctid = any(v_tids)
+          and (q.agent_id is null or q.agent_id = any(v_agents)) order by q.due_at, q.id);
+        exit when cardinality(v_tids) = 0;
+      end if;
       with candidates as materialized (
         select q.ctid as tid, q.id, q.agent_id, q.due_at, q.is_waiting from ${schema}.queue q where q.ctid = any(v_tids)
       ), room as materialized (
