@@ -210,6 +210,7 @@ export {
   type StateStore,
   type StepKey,
 } from "./state/store.js";
+export type { AgentPause, PauseDecision } from "./state/agent-pause.js";
 export type {
   LastJob,
   PlanSource,

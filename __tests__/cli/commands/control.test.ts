@@ -27,15 +27,61 @@ describe("rota pause", () => {
   it.each([
     ["--for", "2h"],
     ["--until", "2026-03-01T14:00:00Z"],
-  ])("pauses all schedules of an agent %s %s", async (option, value) => {
+  ])("pauses an agent %s %s, and writes no schedule", async (option, value) => {
     const scene = new Scene();
     expect(await scene.run("pause", "reports", option, value, "--json")).toBe(0);
-    const paused = { paused_until: "2026-03-01T14:00:00.000Z" };
-    expect(scene.json).toMatchObject([
-      { agent: "reports", schedule: "nightly", state: paused },
-      { agent: "reports", schedule: "hourly", state: paused },
-      { agent: "reports", schedule: "old", state: paused },
-    ]);
+    const pause = { by: "user", since: "2026-03-01T12:00:00.000Z", until: "2026-03-01T14:00:00.000Z" };
+    expect(scene.json).toEqual({ agent: "reports", pause });
+    expect((await stateOf(scene, "reports/hourly")).paused_until).toBeUndefined();
+    expect(await scene.run("list", "reports", "--json")).toBe(0);
+    expect(scene.json).toMatchObject(
+      [
+        ["nightly", "paused", "paused with its agent until 2026-03-01T14:00:00+00:00"],
+        ["hourly", "paused", "paused with its agent until 2026-03-01T14:00:00+00:00"],
+        ["old", "disabled", "switched off in the configuration"],
+      ].map(([schedule, status, why]) => ({ schedule, status, agent_pause: pause, why })),
+    );
+  });
+
+  it("of an agent lasts until the agent is resumed, and a schedule alone cannot be resumed", async () => {
+    const scene = new Scene();
+    expect(await scene.run("pause", "reports")).toBe(0);
+    expect(scene.err).toBe("Paused agent reports.\n");
+    expect(await scene.run("resume", "reports/hourly")).toBe(1);
+    expect(scene.err).toContain("`rota resume reports` resumes the agent");
+    expect(await scene.run("next", "reports/hourly")).toBe(0);
+    expect(scene.err).toContain("No next run: paused with its agent until it is resumed");
+    expect(await scene.run("why", "reports/hourly", "--json")).toBe(0);
+    expect(scene.json).toMatchObject({ verdict: "paused" });
+    expect(await scene.run("resume", "reports")).toBe(0);
+    expect(scene.err).toBe("Resumed agent reports.\n");
+    expect(await scene.run("list", "reports/hourly", "--json")).toBe(0);
+    expect(scene.json).toMatchObject([{ status: "idle", agent_pause: null }]);
+  });
+
+  it("leaves a pause that a failure has caused, and says so", async () => {
+    const scene = new Scene();
+    await using store = new FileStore({ stateDir: scene.stateDir, clock: scene.clock });
+    const pause = { by: "failure", since: "2026-03-01T11:00:00.000Z", note: "out of paper" } as const;
+    await store.changePause("reports", () => pause);
+    expect(await scene.run("pause", "reports", "--for", "2h")).toBe(0);
+    expect(scene.err).toBe(
+      "Agent reports stays paused until it is resumed, because a run failed: out of paper.\n",
+    );
+    expect(await scene.run("status")).toBe(4);
+    expect(scene.out).toContain("! reports: paused until it is resumed, because a run failed: out of paper");
+    expect(await scene.run("describe", "reports/hourly", "--json")).toBe(0);
+    expect(scene.json).toMatchObject([{ agent_pause: pause }]);
+  });
+
+  it("of an agent reaches a running scheduler", async () => {
+    const scene = new Scene();
+    const { call, scheduler } = await startScheduler(scene, () => "done");
+    expect(await call("pause", "inbox")).toBe(0);
+    await vi.waitFor(async () => {
+      await scene.clock.advance("1s");
+      expect((await scheduler.getSchedules())[0]).toMatchObject({ agentPause: { by: "user" } });
+    });
   });
 
   it("pauses for a length of time with several units", async () => {

@@ -162,6 +162,7 @@ describe("rota list", () => {
         missed_count: 0,
         abandoned_count: 0,
         paused_until: null,
+        agent_pause: null,
         hint: null,
         job: null,
         why: "first run",

@@ -4,7 +4,6 @@ import { isoTimeMs } from "../../iso-time.js";
 import { backfillProgress } from "../../scheduler/control/backfill.js";
 import type { Plan } from "../../scheduler/planning/governor.js";
 import type { JobRecord } from "../../state/job-log/job-log.js";
-import type { ScheduleState } from "../../state/schedule-state.js";
 import type { Argument, Call, Command } from "../command.js";
 import { agentDefinition, formatFields, scheduleDefinition, secretVariables } from "../format/definition.js";
 import { counted } from "../format/counted.js";
@@ -24,6 +23,7 @@ import type { Output } from "../output.js";
 import {
   isPausedIndefinitely,
   nextRunOf,
+  type Pausable,
   pausedUntil,
   displayStatus,
   STATUS_STYLES,
@@ -113,7 +113,7 @@ interface Asked {
 }
 
 function descriptionOf(schedule: FleetSchedule, fleet: Fleet, { jobs, isOrphan }: Asked): Description {
-  const { definition, state } = schedule;
+  const { definition, state, pause } = schedule;
   const { now } = fleet;
   const about = {
     now,
@@ -121,7 +121,7 @@ function descriptionOf(schedule: FleetSchedule, fleet: Fleet, { jobs, isOrphan }
     isOrphan,
     load: loadsOf(fleet).get(schedule.agent),
   };
-  const runs = definition === undefined ? [] : forecast({ definition, state, now, count: RUNS_SHOWN });
+  const runs = definition === undefined ? [] : forecast({ definition, state, pause, now, count: RUNS_SHOWN });
   return { schedule, why: whyOf(schedule, about), runs, jobs };
 }
 
@@ -154,7 +154,7 @@ function write(
       ? undefined
       : `${formatTime(nextRunAt, now, zone)}, ${state.next_run_source ?? "not planned"}`,
   );
-  for (const [name, text] of stateLines(state, now)) say(name, text);
+  for (const [name, text] of stateLines(schedule, now)) say(name, text);
   writeList(
     output,
     `Next ${runs.length} runs`,
@@ -173,14 +173,15 @@ function writeList(output: Output, title: string, lines: readonly string[]): voi
   for (const one of lines) output.line(`    ${oneLine(one)}`);
 }
 
-function stateLines(state: ScheduleState, now: Date): readonly (readonly [string, string | undefined])[] {
+function stateLines(schedule: Pausable, now: Date): readonly (readonly [string, string | undefined])[] {
+  const { state } = schedule;
   const { failure_count, hint, last_error, missed_count } = state;
-  const until = pausedUntil(state, now);
+  const until = pausedUntil(schedule, now);
   const backfill = backfillProgress(state);
   const pause =
     until === undefined
       ? undefined
-      : isPausedIndefinitely(state)
+      : isPausedIndefinitely(schedule)
         ? "until it is resumed"
         : `until ${formatTime(until, now)}`;
   const missed = `${missed_count ?? 0}${state.last_missed_at == null ? "" : `, the last at ${shownTime(state.last_missed_at, now)}`}`;
@@ -228,6 +229,7 @@ function jsonOf({ schedule, why, runs, jobs }: Description, now: Date, secrets: 
     agent_definition: definedAgent === undefined ? null : agentDefinition(definedAgent, secrets),
     definition: definition === undefined ? null : scheduleDefinition(definition),
     state,
+    agent_pause: schedule.pause ?? null,
     next_runs: runs.map(({ nextRunAt, source }) => ({ at: nextRunAt.toISOString(), source })),
     last_jobs: jobs,
   };

@@ -135,19 +135,21 @@ function footer(count: number, { schedulers, location, now }: Fleet): string {
 }
 
 function jsonOf({ schedule, status, nextRunAt, lastRunAt, why }: Row): unknown {
-  const { agent, schedule: name, state } = schedule;
+  const { agent, schedule: name, state, pause } = schedule;
+  const isHeld = pause !== undefined && state.next_run_at != null;
   return {
     agent,
     schedule: name,
     status,
     next_run_at: nextRunAt?.toISOString() ?? null,
-    next_run_source: state.next_run_source ?? null,
+    next_run_source: isHeld ? "paused" : (state.next_run_source ?? null),
     last_run_at: lastRunAt?.toISOString() ?? null,
     last_error: state.last_error ?? null,
     failure_count: state.failure_count ?? 0,
     abandoned_count: state.abandoned_count ?? 0,
     missed_count: state.missed_count ?? 0,
     paused_until: state.paused_until ?? null,
+    agent_pause: pause ?? null,
     hint: state.hint ?? null,
     job: status === "running" ? (state.claim?.job_id ?? null) : null,
     why,

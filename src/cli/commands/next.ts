@@ -3,6 +3,7 @@ import { quote } from "../../errors.js";
 import type { AgentSchedule } from "../../scheduler/agent.js";
 import type { Plan } from "../../scheduler/planning/governor.js";
 import { validateSchedule } from "../../scheduler/timing/schedule.js";
+import type { AgentPause } from "../../state/agent-pause.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import { clockChangeRemark } from "../format/clock-change.js";
 import { type Argument, type Call, type Command, countOption, textOption } from "../command.js";
@@ -68,6 +69,8 @@ export const nextCommand: Command = {
 interface Subject {
   readonly definition: AgentSchedule;
   readonly state: ScheduleState;
+  /** What holds its whole agent back. */
+  readonly pause?: AgentPause | undefined;
   /** The reason to show when there are no runs. */
   readonly why: string;
   /** The time of the clock that decides what is due. */
@@ -78,10 +81,10 @@ async function next(call: Call): Promise<ExitCode> {
   const { isJson, option, output } = call;
   const count = option(COUNT) ?? DEFAULT_COUNT;
   if (count > MOST_RUNS) throw usageError(`Invalid --count ${count}: expected at most ${MOST_RUNS}`);
-  const { definition, state, why, now } = typedSchedule(call) ?? (await configured(call));
+  const { definition, state, pause, why, now } = typedSchedule(call) ?? (await configured(call));
   const from = option(FROM)?.(now) ?? now;
   const timezone = definition.type === "cron" ? definition.timezone : undefined;
-  const runs = forecast({ definition, state, now: from, count });
+  const runs = forecast({ definition, state, pause, now: from, count });
   const remarks = runs.map(({ nextRunAt }) =>
     definition.type === "cron" ? clockChangeRemark(nextRunAt, timezone) : "",
   );
@@ -127,11 +130,11 @@ async function configured(call: Call): Promise<Subject> {
   const typedFrom = call.option(FROM)?.(now);
   const from = typedFrom ?? now;
   const schedule = findTarget(fleet.schedules, call.args[0] ?? "");
-  const { definition, state } = schedule;
+  const { definition, state, pause } = schedule;
   const why = whyOf(schedule, { now: from, isSchedulerRunning: true, load: undefined });
   if (definition === undefined) throw notDefined(schedule, why, nextRunOf(schedule, from));
   const { next_run_at: _, next_run_source: __, ...unplanned } = state;
-  return { definition, state: typedFrom === undefined ? state : unplanned, why, now };
+  return { definition, state: typedFrom === undefined ? state : unplanned, pause, why, now };
 }
 
 function notDefined(schedule: FleetSchedule, why: string, nextRunAt: Date | undefined): Error {

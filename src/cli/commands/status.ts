@@ -12,7 +12,14 @@ import {
   readFleet,
 } from "../fleet/fleet.js";
 import { counted } from "../format/counted.js";
-import { type DisplayStatus, displayStatus, isPausedIndefinitely, nextRunOf, whyOf } from "../format/plan.js";
+import {
+  type DisplayStatus,
+  displayStatus,
+  isPausedIndefinitely,
+  nextRunOf,
+  pauseText,
+  whyOf,
+} from "../format/plan.js";
 import { formatLiveSchedulers, formatScheduler } from "../format/schedulers.js";
 import { oneLine } from "../format/text-width.js";
 import { relativeTime, shortDuration } from "../format/when.js";
@@ -46,7 +53,11 @@ async function status(call: Call): Promise<ExitCode> {
   await using fleet = await readFleet(call);
   const { now, location, schedulers } = fleet;
   const known = fleet.schedules.filter(({ origin }) => fleet.config === undefined || origin !== "state-only");
-  const warnings = [...schedulerWarnings(fleet, known), ...(await scheduleWarnings(fleet, known))];
+  const warnings = [
+    ...schedulerWarnings(fleet, known),
+    ...agentWarnings(known),
+    ...(await scheduleWarnings(fleet, known)),
+  ];
   const counts = countsOf(known, now);
   if (isJson)
     output.json({
@@ -94,10 +105,22 @@ function schedulerWarnings(fleet: Fleet, known: readonly FleetSchedule[]): reado
   return [...gone, { about, message: waiting === 1 ? message.replace("wait for", "waits for") : message }];
 }
 
+/** Agents that were paused by something else than a person. */
+function agentWarnings(known: readonly FleetSchedule[]): readonly Warning[] {
+  const pauses = new Map(known.map(({ agent, pause }) => [agent, pause]));
+  return Array.from(pauses).flatMap(([about, pause]) =>
+    pause === undefined || pause.by === "user" ? [] : [{ about, message: pauseText(pause) }],
+  );
+}
+
 /** Whether it runs at its own times, and nothing keeps it from that but a missing scheduler. */
 function needsScheduler(schedule: FleetSchedule, now: Date): boolean {
   const { definition, state, origin } = schedule;
-  if (origin === "switched-off" || displayStatus(schedule, now) === "disabled" || isPausedIndefinitely(state))
+  if (
+    origin === "switched-off" ||
+    displayStatus(schedule, now) === "disabled" ||
+    isPausedIndefinitely(schedule)
+  )
     return false;
   if (definition === undefined) return state.next_run_at != null;
   if (definition.type === "once")

@@ -6,7 +6,7 @@ import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-sta
 import type { Call } from "../command.js";
 import { oneLine } from "../format/text-width.js";
 import { findTargets } from "./find-target.js";
-import { nameOf, readFleet } from "./fleet.js";
+import { type Fleet, nameOf, readFleet } from "./fleet.js";
 
 export interface ScheduleEdit {
   /** What is printed for each schedule: "Paused reports/nightly." */
@@ -16,10 +16,17 @@ export interface ScheduleEdit {
 
 /** Changes the schedules that the call's first argument names, and prints a message for each. */
 export async function changeSchedules(call: Call, editAt: (now: Date) => ScheduleEdit): Promise<void> {
-  const { args, isJson, output } = call;
   await using fleet = await readFleet(call);
-  const { schedules, connection, now } = fleet;
-  const { message, patch } = editAt(now);
+  await changeSchedulesOf(fleet, call, editAt(fleet.now));
+}
+
+/** The same in a fleet that was read before. */
+export async function changeSchedulesOf(
+  { schedules, connection }: Fleet,
+  call: Call,
+  { message, patch }: ScheduleEdit,
+): Promise<void> {
+  const { args, isJson, output } = call;
   const targets = findTargets(schedules, args[0] ?? "");
   const states = await Promise.all(
     targets.map(({ agent, schedule }) => connection.store.update({ agent, schedule }, patch)),

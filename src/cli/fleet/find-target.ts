@@ -38,7 +38,7 @@ export function findTarget<Key extends ScheduleKey>(schedules: readonly Key[], t
   throw usageError(`${quote(text)} has ${names.length} schedules. Name one: ${shown(names)}`);
 }
 
-function unknownTarget(schedules: readonly ScheduleKey[], text: string): CliError {
+export function unknownTarget(schedules: readonly ScheduleKey[], text: string): CliError {
   const agents = [...new Set(schedules.map(({ agent }) => agent))];
   const names = schedules.map(({ agent, schedule }) => `${agent}/${schedule}`);
   return unknownName(text.includes("/") ? "schedule" : "agent", text, text.includes("/") ? names : agents);

@@ -6,6 +6,7 @@ import type { Config } from "../../config/config.js";
 import type { Logger } from "../../logger.js";
 import { type Agent, type AgentSchedule, capacityOf } from "../../scheduler/agent.js";
 import { Roster } from "../../scheduler/roster.js";
+import type { AgentPause } from "../../state/agent-pause.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import type { ScheduleKey } from "../../state/store.js";
 import type { Call } from "../command.js";
@@ -18,6 +19,8 @@ export interface FleetSchedule extends ScheduleKey {
   readonly agentDefinition: Agent | undefined;
   readonly definition: AgentSchedule | undefined;
   readonly state: ScheduleState;
+  /** What holds its whole agent back now. */
+  readonly pause?: AgentPause | undefined;
 }
 
 /** The caller disposes of it, which closes the connection. */
@@ -47,7 +50,7 @@ export async function readFleet(call: Call): Promise<Fleet> {
   const { config, location } = await locate(call);
   const connection = await connect(call, location);
   try {
-    const schedules = schedulesOf(config, await connection.states());
+    const schedules = schedulesOf(config, await connection.states(), await connection.store.pauses());
     const schedulers = await connection.schedulers();
     const now = connection.clock.now();
     const end = (): PromiseLike<void> => connection[Symbol.asyncDispose]();
@@ -65,6 +68,7 @@ function connect(call: Call, location: StateLocation): Promise<StateConnection> 
 function schedulesOf(
   config: Config | undefined,
   states: Awaited<ReturnType<StateConnection["states"]>>,
+  pauses: ReadonlyMap<string, AgentPause>,
 ): FleetSchedule[] {
   const defined = config === undefined ? [] : definedKeys(config);
   const roster = new Roster(config?.agents ?? [], {
@@ -87,6 +91,7 @@ function schedulesOf(
       agentDefinition: roster.agents.get(agent),
       definition,
       state: states.get(agent)?.get(schedule) ?? { status: "idle" },
+      pause: pauses.get(agent),
     };
   });
 }

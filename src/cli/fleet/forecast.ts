@@ -2,6 +2,7 @@
 import { isoTimeMs } from "../../iso-time.js";
 import type { AgentSchedule } from "../../scheduler/agent.js";
 import { type Plan, planNextRun } from "../../scheduler/planning/governor.js";
+import { type AgentPause, pauseEndMs } from "../../state/agent-pause.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import { isPausedIndefinitely, isRunning } from "../format/plan.js";
 
@@ -9,16 +10,21 @@ export interface ForecastInput {
   readonly definition: AgentSchedule;
   /** `{ status: "idle" }` for a schedule that never ran. */
   readonly state: ScheduleState;
+  /** What holds its whole agent back. */
+  readonly pause?: AgentPause | undefined;
   readonly now: Date;
   readonly count: number;
 }
 
 /** Fewer than `count` for a schedule that runs `once` or on request only. */
-export function forecast({ definition, state, now, count }: ForecastInput): readonly Plan[] {
+export function forecast({ definition, state, pause, now, count }: ForecastInput): readonly Plan[] {
   const runs: Plan[] = [];
-  if (state.status === "disabled" || isPausedIndefinitely(state)) return runs;
+  if (state.status === "disabled" || isPausedIndefinitely({ state, pause })) return runs;
   let known = isRunning(state) ? ended(state, now) : state;
-  let at = now;
+  let at = new Date(Math.max(now.getTime(), pauseEndMs(pause)));
+  // A cron time that passes during the pause of its agent is not made up for.
+  const plannedMs = isoTimeMs(known.next_run_at) ?? Infinity;
+  if (at > now && definition.type === "cron" && plannedMs < at.getTime()) known = resumed(known);
   // A plan with source "paused" is the end of a pause: the schedule is planned again then, and does not run.
   for (let pauses = 0; runs.length < count && pauses <= 1;) {
     const plan = storedPlan(known, at) ?? planNextRun({ now: at, schedule: definition, state: known });

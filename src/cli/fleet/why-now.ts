@@ -44,7 +44,7 @@ function plannedRun({ schedule, now }: WhyQuestion): Date | undefined {
   const { definition, state } = schedule;
   const stored = nextRunOf(schedule, now);
   const status = displayStatus(schedule, now);
-  const isHeld = status === "running" || status === "disabled" || isPausedIndefinitely(state);
+  const isHeld = status === "running" || status === "disabled" || isPausedIndefinitely(schedule);
   if (definition === undefined || isHeld) return stored;
   return adoptPlan({ now, schedule: definition, state, random: () => 0 })?.plan?.nextRunAt ?? stored;
 }

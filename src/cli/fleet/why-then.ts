@@ -8,6 +8,7 @@ import { parseInterval } from "../../scheduler/timing/interval.js";
 import { cronExpression, isAutomatic } from "../../scheduler/timing/schedule.js";
 import type { JobRecord } from "../../state/job-log/job-log.js";
 import {
+  agentPauseText,
   displayStatus,
   formatRule,
   isPausedIndefinitely,
@@ -98,18 +99,21 @@ class Moment {
 
   future(): WhyAnswer {
     const { schedule, now } = this.#question;
-    const { definition, state } = schedule;
+    const { definition, state, pause } = schedule;
     if (displayStatus(schedule, now) === "disabled")
       return said("disabled", `It will not run: it is disabled. \`rota enable\` enables it`);
-    if (isPausedIndefinitely(state))
-      return said("paused", "It will not run: it is paused until it is resumed");
-    const until = pausedUntil(state, now);
+    if (isPausedIndefinitely(schedule))
+      return said(
+        "paused",
+        `It will not run: it is ${pause === undefined ? "paused until it is resumed" : agentPauseText(pause)}`,
+      );
+    const until = pausedUntil(schedule, now);
     if (until !== undefined && until.getTime() > this.#atMs)
       return said("paused", `It will not run: it is paused until ${this.#spoken(until)}`);
     if (definition === undefined)
       return said("unknown", "The configuration does not define it, so it is not planned");
     if (!isAutomatic(definition)) return said("on_request", "It runs on request only");
-    const runs = forecast({ definition, state, now, count: MOST_FORECAST });
+    const runs = forecast({ definition, state, pause, now, count: MOST_FORECAST });
     const next = runs.find(({ nextRunAt }) => nextRunAt.getTime() >= this.#atMs);
     if (next === undefined && runs.length === MOST_FORECAST)
       return said("unknown", `That is more than ${MOST_FORECAST} runs away`);
@@ -182,11 +186,17 @@ class Moment {
     }
     if (displayStatus(schedule, now) === "disabled")
       return said("disabled", `${name} was not run. The schedule is disabled; since when is not recorded`);
-    const until = pausedUntil(state, now);
+    const { pause } = schedule;
+    if (pause !== undefined && (isoTimeMs(pause.since) ?? Infinity) <= slot.getTime())
+      return said(
+        "paused",
+        `${name} was not run: the schedule is ${agentPauseText(pause)}. The pause began at ${this.#spoken(new Date(pause.since))}`,
+      );
+    const until = pausedUntil(schedule, now);
     if (until !== undefined)
       return said(
         "paused",
-        `${name} was not run. The schedule is paused ${isPausedIndefinitely(state) ? "until it is resumed" : `until ${this.#spoken(until)}`}; since when is not recorded`,
+        `${name} was not run. The schedule is paused ${isPausedIndefinitely(schedule) ? "until it is resumed" : `until ${this.#spoken(until)}`}; since when is not recorded`,
       );
     if (slot.getTime() + MINUTE_MS > now.getTime())
       return said("waiting", `${name} has not started yet: ${whyOf(schedule, this.#question)}`);

@@ -5,6 +5,7 @@ import { isAskedFor } from "../../scheduler/planning/due-slot.js";
 import { NO_END, pausesOnFailure } from "../../scheduler/planning/state-after-job.js";
 import { backfillSlot } from "../../state/claim-rules.js";
 import { cronExpression, isAutomatic } from "../../scheduler/timing/schedule.js";
+import { type AgentPause, pauseEndMs } from "../../state/agent-pause.js";
 import type { ScheduleState } from "../../state/schedule-state.js";
 import type { AgentLoad, FleetSchedule } from "../fleet/fleet.js";
 import type { Style } from "./style.js";
@@ -28,10 +29,10 @@ export interface PlanContext {
   readonly load: AgentLoad | undefined;
 }
 
-export function displayStatus({ origin, state }: FleetSchedule, now: Date): DisplayStatus {
+export function displayStatus({ origin, state, pause }: FleetSchedule, now: Date): DisplayStatus {
   if (isRunning(state)) return "running";
   if (origin === "switched-off" || state.status === "disabled") return "disabled";
-  if (pausedUntil(state, now) !== undefined) return "paused";
+  if (pausedUntil({ state, pause }, now) !== undefined) return "paused";
   return (state.failure_count ?? 0) > 0 ? "failing" : "idle";
 }
 
@@ -39,16 +40,19 @@ export function isRunning({ claim }: ScheduleState): boolean {
   return claim != null;
 }
 
+/** A schedule with its own pause and the one of its agent: it waits for the end of both. */
+export type Pausable = Pick<FleetSchedule, "pause" | "state">;
+
 /** The end of the pause; `undefined` unless it is paused now. */
-export function pausedUntil({ paused_until }: ScheduleState, now: Date): Date | undefined {
-  const ms = isoTimeMs(paused_until);
-  return ms !== undefined && ms > now.getTime() ? new Date(ms) : undefined;
+export function pausedUntil({ state, pause }: Pausable, now: Date): Date | undefined {
+  const ms = Math.max(isoTimeMs(state.paused_until) ?? -Infinity, pauseEndMs(pause));
+  return ms > now.getTime() ? new Date(Math.min(ms, Date.parse(NO_END))) : undefined;
 }
 
 /** The next run; `undefined` when there is none, or when only a request starts it. */
 export function nextRunOf(schedule: FleetSchedule, now: Date): Date | undefined {
   const status = displayStatus(schedule, now);
-  if (status === "running" || status === "disabled" || isPausedIndefinitely(schedule.state)) return undefined;
+  if (status === "running" || status === "disabled" || isPausedIndefinitely(schedule)) return undefined;
   const { definition, state } = schedule;
   if (schedule.origin === "state-only" && state.next_run_at == null) return undefined;
   // Here it starts on request only: the plan comes from a scheduler with a different definition, or from an older one.
@@ -57,7 +61,7 @@ export function nextRunOf(schedule: FleetSchedule, now: Date): Date | undefined 
   const ms = isoTimeMs(state.next_run_at);
   if (ms === undefined) return undefined;
   // A pause that no scheduler has planned for yet.
-  return new Date(Math.max(ms, pausedUntil(state, now)?.getTime() ?? -Infinity));
+  return new Date(Math.max(ms, pausedUntil(schedule, now)?.getTime() ?? -Infinity));
 }
 
 /** What blocks the next run, or else the reason of its plan. */
@@ -65,7 +69,8 @@ export function whyOf(schedule: FleetSchedule, surroundings: PlanContext): strin
   return obstacle(schedule, surroundings) ?? formatPlan(schedule);
 }
 
-function obstacle({ origin, state, definition }: FleetSchedule, about: PlanContext): string | undefined {
+function obstacle(schedule: FleetSchedule, about: PlanContext): string | undefined {
+  const { origin, state, definition, pause } = schedule;
   const { now, isSchedulerRunning, isOrphan = false, load } = about;
   if (isRunning(state)) {
     const job = `running ${state.claim?.job_id ?? ""}`;
@@ -75,11 +80,12 @@ function obstacle({ origin, state, definition }: FleetSchedule, about: PlanConte
   if (state.status === "disabled") return "disabled";
   if (definition?.type === "webhook") return "runs on web requests only";
   if (definition?.type === "chat") return "runs on messages only";
-  if (isPausedIndefinitely(state))
+  if (pause !== undefined) return agentPauseText(pause);
+  if (isPausedIndefinitely(schedule))
     return isPausedByFailure(state, definition)
       ? "paused until it is resumed, because it failed (on_failure: pause)"
       : "paused until it is resumed";
-  const until = pausedUntil(state, now);
+  const until = pausedUntil(schedule, now);
   if (until !== undefined) return `paused until ${zonedTime(until)}`;
   const nextMs = isoTimeMs(state.next_run_at);
   if (nextMs === undefined) {
@@ -111,8 +117,27 @@ function unplanned(
   return NOT_PLANNED;
 }
 
-export function isPausedIndefinitely({ paused_until }: ScheduleState): boolean {
-  return paused_until === NO_END;
+export function isPausedIndefinitely({ state, pause }: Pausable): boolean {
+  return state.paused_until === NO_END || pauseEndMs(pause) === Infinity;
+}
+
+const PAUSE_CAUSES = {
+  user: "",
+  failure: ", because a run failed",
+  indeterminate: ", because it is not known what a run has changed",
+} as const;
+
+/** Of an agent: "paused until it is resumed, because a run failed (job-…): out of paper". */
+export function pauseText({ by, until, job_id, note }: AgentPause): string {
+  const endMs = isoTimeMs(until);
+  const end = endMs === undefined ? "until it is resumed" : `until ${zonedTime(new Date(endMs))}`;
+  const job = job_id == null ? "" : ` (${job_id})`;
+  return `paused ${end}${PAUSE_CAUSES[by]}${job}${note == null ? "" : `: ${note}`}`;
+}
+
+/** Of a schedule: "paused with its agent until it is resumed". */
+export function agentPauseText(pause: AgentPause): string {
+  return pauseText(pause).replace("paused", "paused with its agent");
 }
 
 /** The reason of the plan: the rule, a hint, a limit, or a request. */

@@ -6,16 +6,17 @@ import type { ScheduleKey } from "../../state/store.js";
 import type { OpenState } from "../location/state-location.js";
 import { definedKeys, type FleetSchedule } from "../fleet/fleet.js";
 
-type KnownSchedule = Omit<FleetSchedule, "state">;
+type KnownSchedule = Omit<FleetSchedule, "pause" | "state">;
+type OpenFleet = Pick<OpenState, "states" | "store">;
 
 export class ScheduleReader {
-  readonly #opened: Pick<OpenState, "states">;
+  readonly #opened: OpenFleet;
   /** Options that a scheduler keeps from its start; a reload does not change them. */
   readonly #defaults: Pick<Config, "jitterPercent" | "timezone">;
   #roster: Roster = new Roster([]);
   #known: readonly KnownSchedule[] = [];
 
-  constructor(opened: Pick<OpenState, "states">, config: Config) {
+  constructor(opened: OpenFleet, config: Config) {
     this.#opened = opened;
     this.#defaults = config;
     this.use(config);
@@ -41,9 +42,10 @@ export class ScheduleReader {
   async read(): Promise<readonly FleetSchedule[]> {
     const known = this.#known;
     const states = await this.#opened.states([...this.#roster.agents.keys()]);
+    const pauses = await this.#opened.store.pauses();
     return known.map(({ agent, schedule, definition, origin, agentDefinition }) => {
       const state = states.get(agent)?.get(schedule) ?? { status: "idle" };
-      return { agent, schedule, definition, origin, agentDefinition, state };
+      return { agent, schedule, definition, origin, agentDefinition, state, pause: pauses.get(agent) };
     });
   }
 }
