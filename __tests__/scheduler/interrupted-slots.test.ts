@@ -79,6 +79,32 @@ describe("a slot whose process died", () => {
     expect(shortTime(stage.jobs[0]?.started_at)).toBe(time);
   });
 
+  it.each<[string, AgentSchedule, ScheduleStatePatch, number]>([
+    ["interval", every("1h"), { next_run_source: "baseline-interval" }, 1],
+    ["hinted cron", cron("0 3 * * *"), { next_run_source: "ai-interval" }, 1],
+    ["cron", cron("58 23 * * *"), { next_run_source: "baseline-cron" }, 1],
+    ["paused cron", cron("58 23 * * *"), { next_run_source: "paused", accounted_until: SLOT }, 0],
+    [
+      "interval that is not due",
+      every("1h"),
+      { next_run_at: "2026-03-01T01:00:00Z", next_run_source: "baseline-interval" },
+      0,
+    ],
+  ])(
+    "on request keeps its time, and the planned one that came due beside it is counted: %s",
+    async (_, schedule, plan, count) => {
+      const beside = { next_run_at: "2026-02-28T23:58:00.000Z", ...plan };
+      const { jobs, state } = await afterCrash(schedule, {
+        claim: claim("manual"),
+        missed_count: 3,
+        ...beside,
+      });
+      expect(jobs).toMatchObject([{ slot: SLOT, attempt: 2, trigger: "retry" }]);
+      expect(await state("a", "x")).toMatchObject({ missed_count: 3 + count });
+      expect(await state("a", "x")).not.toHaveProperty("accounted_until");
+    },
+  );
+
   const FIFTH = {
     claim: claim("retry"),
     retry: { slot: SLOT, attempt: 5, trigger: "cron", source: "baseline-cron" },

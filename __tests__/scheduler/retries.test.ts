@@ -5,7 +5,9 @@ import {
   FileStore,
   type JobRecord,
   MemoryStore,
+  type ScheduleStatePatch,
   type StateStore,
+  type StoredClaim,
 } from "../../src/index.js";
 import { agent, cron, every, once, scene, type Scene, type SceneOptions, shortTime, START } from "./scene.js";
 import { stateDirectory } from "../state/temporary-directory.js";
@@ -201,6 +203,24 @@ describe("a try of a cron schedule", () => {
   });
 });
 
+const SLOT = "2026-02-28T23:59:00.000Z";
+
+/** A store whose owner died after it had written the record of a job that failed, and before the state. */
+async function recordedFailure(
+  claim: Pick<StoredClaim, "slot" | "source">,
+  more: ScheduleStatePatch = {},
+): Promise<{ stage: Scene; recorded: string }> {
+  const clock = new FakeClock(START);
+  const stage = scene({ clock, store: new MemoryStore({ clock }) });
+  const key = { agent: "a", schedule: "x" };
+  const recorded = "job-2026-02-28-aaaaaaaa";
+  const died = { token: "of-a-process-that-died", job_id: recorded, ...claim };
+  await stage.store.jobs.start({ id: recorded, ...key, trigger: "interval" });
+  await stage.store.jobs.finish(recorded, { status: "failed", error: "no" });
+  await stage.store.update(key, { status: "running", claim: died, ...more });
+  return { stage, recorded };
+}
+
 describe("a slot that waits for its next try", () => {
   const RETRIED = every("1h", { retries: { count: 2, delay: "1m" } });
 
@@ -343,6 +363,74 @@ describe("a slot that waits for its next try", () => {
     expect(jobs.map(({ attempt }) => attempt)).toEqual([3, 4]);
     expect(await state("a", "x")).toMatchObject({ failure_count: 1 });
   });
+
+  it.each([
+    ["tries it again", 1, { failure_count: 0 }, [2]],
+    ["counts one failure after the last try", 0, { failure_count: 1 }, []],
+  ])(
+    "whose failure was recorded just before a crash: the next scheduler %s",
+    async (_, retries, after, tried) => {
+      const { stage, recorded } = await recordedFailure({ slot: SLOT, source: "baseline-interval" });
+      await stage.scheduler.start([agent("a", { x: every("1h", { retries }) })]);
+      await stage.clock.advance("1m");
+      expect(stage.jobs.map(({ slot, attempt }) => ({ slot, attempt }))).toEqual(
+        tried.map((attempt) => ({ slot: SLOT, attempt })),
+      );
+      expect(await stage.state("a", "x")).toMatchObject(after);
+      expect(await stage.state("a", "x")).not.toHaveProperty("retry");
+      expect(await stage.store.jobs.get(recorded)).toMatchObject({ status: "failed" });
+    },
+  );
+
+  it("whose last try was recorded just before a crash has failed, and pauses its schedule", async () => {
+    const retry = {
+      slot: SLOT,
+      attempt: 3,
+      trigger: "interval",
+      source: "baseline-interval",
+      failures: 2,
+    } as const;
+    const { stage } = await recordedFailure({ slot: SLOT, source: "retry" }, { retry, failure_count: 4 });
+    await stage.scheduler.start([agent("a", { x: every("1h", { retries: 2, on_failure: "pause" }) })]);
+    await stage.clock.advance("1m");
+    expect(stage.jobs).toEqual([]);
+    const state = await stage.state("a", "x");
+    expect(state).toMatchObject({ failure_count: 5, paused_until: expect.stringMatching(/^9999/) });
+    expect(state).not.toHaveProperty("retry");
+  });
+
+  it("whose second failure was recorded just before a crash waits from its end on, with the next attempt", async () => {
+    const retry = {
+      slot: SLOT,
+      attempt: 3,
+      trigger: "interval",
+      source: "baseline-interval",
+      failures: 1,
+    } as const;
+    const { stage } = await recordedFailure({ slot: SLOT, source: "retry" }, { retry, interrupted_count: 1 });
+    await stage.scheduler.start([agent("a", { x: RETRIED })]);
+    await stage.settle();
+    expect(await stage.plan("a", "x")).toBe("00:02 retry");
+    const next = { slot: SLOT, attempt: 4, failures: 2, at: "2026-03-01T00:02:00.000Z" };
+    expect(await stage.state("a", "x")).toMatchObject({ retry: next, interrupted_count: 1 });
+  });
+
+  it.each<[string, AgentSchedule]>([
+    ["interval", every("1h", { retries: 1 })],
+    ["cron", cron("0 * * * *", { retries: 1 })],
+    ["once", once(SLOT, { retries: 1 })],
+    ["webhook", { type: "webhook", retries: 1 }],
+  ])(
+    "on request, whose failure was recorded just before a crash, keeps its order: %s",
+    async (_, schedule) => {
+      const { stage, recorded } = await recordedFailure({ slot: SLOT, source: "manual" });
+      await stage.scheduler.start([agent("a", { x: schedule })]);
+      await stage.settle();
+      expect(await stage.state("a", "x")).toMatchObject({
+        retry: { slot: SLOT, attempt: 2, job_id: recorded, failures: 1 },
+      });
+    },
+  );
 
   it("is given up after five interruptions in all, whatever failed between them", async () => {
     const store = new MemoryStore();

@@ -67,7 +67,10 @@ export class SlotAccounts {
   changed(name: string, before: KnownState, after: KnownState): void {
     const { world, definitionsOf } = this.#options;
     const counted = (after.missed_count ?? 0) - (before.missed_count ?? 0);
-    if (counted > 0) {
+    // What a store counts when it finds a process dead, no scheduler is there to tell.
+    const isRecovery =
+      after.retry != null && before.claim != null && after.claim == null && before.retry == null;
+    if (counted > 0 && !isRecovery) {
       // A fault excuses what was owed at its time, also where more is counted later.
       const { count = 0, atMs = world.nowMs } = this.#owed.get(name) ?? {};
       this.#owed.set(name, { count: count + counted, atMs });
@@ -76,6 +79,11 @@ export class SlotAccounts {
       before.next_run_at === after.next_run_at &&
       before.next_run_source === after.next_run_source &&
       before.accounted_until === after.accounted_until;
+    // What is kept to be tried again is open, and no definition decides what else is given up for it.
+    if (after.retry != null && !isSame && !this.#isEdit(before, after)) {
+      this.#noteBeside(name, before, after);
+      return this.#check(name, { before, after, counted }, this.#besides(before));
+    }
     const definitions = definitionsOf(name);
     // A schedule that is not defined has no slots. While a process starts, nothing is defined.
     if (definitions.length === 0) {
@@ -93,12 +101,20 @@ export class SlotAccounts {
     for (const schedule of definitions)
       for (const count of this.#expected(name, schedule, before, after)) expected.add(count);
     this.#noteOpen(name, before, after);
+    this.#check(name, { before, after, counted }, expected);
+  }
+
+  #check(
+    name: string,
+    { before, after, counted }: Readonly<Record<"before" | "after", KnownState> & { counted: number }>,
+    expected: ReadonlySet<number>,
+  ): void {
     if (expected.has(counted)) return;
     const plans = [before, after].map(
       ({ next_run_at, next_run_source, accounted_until }) =>
         `${next_run_at} (${next_run_source}, ${accounted_until})`,
     );
-    world.fail(
+    this.#options.world.fail(
       "every slot is a run or a counted skip",
       `${name} from ${plans.join(" to ")} counts ${counted}, expected ${[...expected].join(" or ")}`,
     );
@@ -121,6 +137,29 @@ export class SlotAccounts {
     return world.lastEditMs === world.nowMs && !isOther;
   }
 
+  /** A planned time that came due beside a job on request is given up for the slot that is kept. */
+  #besides({ claim, retry, backfill, next_run_at, next_run_source }: KnownState): ReadonlySet<number> {
+    const { world } = this.#options;
+    const isKept = ["paused", "once", "retry", "baseline-cron"].includes(next_run_source ?? "paused");
+    const isOwn = next_run_source === "manual" && (next_run_at === claim?.slot || backfill != null);
+    if (claim?.source !== "manual" || retry != null || isKept || isOwn) return new Set([0]);
+    return new Set([Date.parse(next_run_at ?? "") <= world.clock.wallMs ? 1 : 0]);
+  }
+
+  /** From when the grid times count, where one waited already when a job was requested. */
+  #noteBeside(
+    name: string,
+    { claim, retry, next_run_at, next_run_source }: KnownState,
+    after: KnownState,
+  ): void {
+    if (claim?.source === "manual" && retry == null && next_run_source === "baseline-cron") {
+      const plannedMs = Date.parse(next_run_at ?? "");
+      if (plannedMs < Date.parse(claim.slot) && !this.#openSince.has(name))
+        this.#openSince.set(name, plannedMs - 1);
+    }
+    if (after.accounted_until == null) this.#openSince.delete(name);
+  }
+
   #noteOpen(name: string, before: KnownState, after: KnownState): void {
     // An order, and a slot that is tried again, come before what is still to be counted.
     if (after.next_run_source === "manual" || after.next_run_source === "retry") return;
@@ -140,12 +179,6 @@ export class SlotAccounts {
   ): readonly number[] {
     const { world, isOnGrid } = this.#options;
     const retried = before.retry?.slot;
-    if (after.retry != null) {
-      // The slot of an interval that came due beside a job on request; a store that recovers does not know of it.
-      const isBeside =
-        schedule.type === "interval" && before.retry == null && before.claim?.source === "manual";
-      return isBeside && Date.parse(before.next_run_at ?? "") <= world.clock.wallMs ? [0, 1] : [0];
-    }
     if (schedule.type === "once" && retried != null && after.next_run_at == null) {
       const onceMs = Date.parse(schedule.at ?? "");
       const isPassed = onceMs > Date.parse(retried) && onceMs <= world.clock.wallMs;

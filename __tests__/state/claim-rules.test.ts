@@ -7,9 +7,9 @@ import {
   interruption,
   isSameEnd,
   lastJobOf,
-  recordedEnd,
   recordOfLastJob,
 } from "../../src/state/claim-rules.js";
+import { isUndecided, recordedEnd } from "../../src/state/recorded-end.js";
 
 const NOW = "2026-03-01T09:00:00.000Z";
 const LATER = "2026-03-01T09:00:00.001Z";
@@ -108,7 +108,11 @@ describe("the end of a claim by the record of its job", () => {
 
   it("is that of a job that failed, and counts the failure", () => {
     const record = endedRecord(id, { status: "failed", error: "no" });
-    expect(recordedEnd(state, record, now)).toMatchObject({ ...ended, last_error: "no", failure_count: 3 });
+    const patch = recordedEnd(state, record, now);
+    expect(patch).toMatchObject({ ...ended, interrupted_count: 1, last_error: "no", failure_count: 3 });
+    // The scheduler decides whether its slot is tried again.
+    expect(patch).toMatchObject({ retry: { slot: STARTED_AT, attempt: 1 }, last_job: { attempt: 1 } });
+    expect(isUndecided({ ...state, ...patch })).toBe(true);
   });
 
   it("counts no failure of a job that was cancelled", () => {

@@ -144,8 +144,7 @@ export function interruption(state: Partial<ScheduleState>, now: Date): Schedule
     ...(startedAt == null ? {} : { last_run_at: startedAt, last_started_at: startedAt }),
     last_error: "interrupted: the process that ran the job ended",
   };
-  // A job on request, while an earlier slot waits for its next attempt: only one of the two can be kept.
-  if (retry != null && !isRetried(state))
+  if (isBesideRetry(state))
     return {
       ...common,
       failure_count: (state.failure_count ?? 0) + 1,
@@ -157,6 +156,7 @@ export function interruption(state: Partial<ScheduleState>, now: Date): Schedule
   const waitMs = WAITS_MS[times] ?? 0;
   return {
     ...common,
+    ...dueBeside(state, now),
     interrupted_count: times,
     retry: again == null ? { ...interruptedSlot(state, now), attempt } : { ...again, attempt },
     next_run_at: isoText(new Date(now.getTime() + waitMs)),
@@ -171,14 +171,63 @@ export function failedTry(state: Partial<ScheduleState>, failures: number, at: D
   const next_run_at = isoText(at);
   return {
     retry: { ...slot, attempt: slot.attempt + 1, failures, at: next_run_at },
+    ...gridBeside(state),
     interrupted_count: interrupted_count ?? null,
     next_run_at,
     next_run_source: "retry",
   };
 }
 
+/** Whether the job under way is one on request, while an earlier slot waits for its next attempt: only that is kept. */
+export function isBesideRetry(state: Partial<ScheduleState>): boolean {
+  return state.retry != null && !isRetried(state);
+}
+
+/** Plans that are no slots of their own: the grid times of a cron schedule are counted from the slot that is kept. */
+const UNCOUNTED: ReadonlySet<unknown> = new Set([
+  null,
+  undefined,
+  "paused",
+  "once",
+  "retry",
+  "baseline-cron",
+]);
+
+/** The planned time that came due beside a job on request, whose slot is to be tried again in its place. */
+export function slotBeside(state: Partial<ScheduleState>, now: Date): Date | undefined {
+  const { claim, retry, next_run_at, next_run_source } = state;
+  if (claim?.source !== "manual" || retry != null || UNCOUNTED.has(next_run_source)) return undefined;
+  const plannedMs = isoTimeMs(next_run_at) ?? Infinity;
+  const isOwn =
+    backfillSlot(state) !== undefined ||
+    (next_run_source === "manual" && plannedMs === isoTimeMs(claim.slot));
+  return plannedMs <= now.getTime() && !isOwn ? new Date(plannedMs) : undefined;
+}
+
+/** What counts that time, where no scheduler does. */
+export function dueBeside(state: Partial<ScheduleState>, now: Date): ScheduleStatePatch {
+  const slot = slotBeside(state, now);
+  if (slot === undefined) return gridBeside(state);
+  const lastMs = Math.max(slot.getTime(), isoTimeMs(state.last_missed_at) ?? -Infinity);
+  return { missed_count: (state.missed_count ?? 0) + 1, last_missed_at: isoText(lastMs) };
+}
+
+/** A cron time that waited already when a job was requested counts with the times before the slot that is kept. */
+function gridBeside({
+  claim,
+  retry,
+  next_run_at,
+  next_run_source,
+  accounted_until,
+}: Partial<ScheduleState>): ScheduleStatePatch {
+  if (claim?.source !== "manual" || retry != null || next_run_source !== "baseline-cron") return {};
+  const plannedMs = isoTimeMs(next_run_at) ?? Infinity;
+  const isWaiting = accounted_until == null && plannedMs < (isoTimeMs(claim.slot) ?? -Infinity);
+  return isWaiting ? { accounted_until: isoText(plannedMs - 1) } : {};
+}
+
 /** The first attempt at a slot. A state that says `running` without a claim knows only when its run began. */
-function interruptedSlot(
+export function interruptedSlot(
   { claim, next_run_at, last_run_at }: Partial<ScheduleState>,
   now: Date,
 ): Omit<SlotRetry, "attempt"> {
@@ -196,51 +245,6 @@ function triggerBy(source: PlanSource | null | undefined): SlotRetry["trigger"] 
   if (source === "manual" || source === "once") return source;
   if (source === "baseline-cron") return "cron";
   return source === "baseline-interval" || source === "first-run" ? "interval" : null;
-}
-
-/**
- * What a claim leaves behind whose process died after it had written the job's final record: the job is not run again,
- * unless it was interrupted itself. The next run is left to be planned.
- */
-export function recordedEnd(
-  state: Partial<ScheduleState>,
-  record: EndedJobRecord,
-  now: Date,
-): ScheduleStatePatch {
-  const last_job = lastJobOf(record);
-  const { status, error } = record;
-  if (status === "interrupted") {
-    const patch = interruption(state, now);
-    return { ...patch, last_error: error ?? patch.last_error, last_job };
-  }
-  const outcome = recordOutcome(state, {
-    startedAt: new Date(record.started_at),
-    completedAt: new Date(record.finished_at),
-    error: status === "completed" ? undefined : (error ?? status),
-  });
-  const isFailure = status !== "cancelled";
-  const failure_count = isFailure ? outcome.failure_count : (state.failure_count ?? null);
-  return completion(state, {
-    ...outcome,
-    failure_count,
-    last_job,
-    ...unplannedSince(state),
-    ...(state.backfill == null ? {} : backfillAfter(state, status !== "completed")),
-  });
-}
-
-/**
- * What is known of the slots of a schedule whose job has ended, and whose next run is still to be planned: the plan beside
- * which a job was triggered, or else up to when slots are accounted for.
- */
-function unplannedSince(state: Partial<ScheduleState>): ScheduleStatePatch {
-  const { claim, retry, next_run_at, next_run_source } = state;
-  // A backfill counts from where it was planned.
-  if (claim == null || backfillSlot(state) !== undefined) return {};
-  if (claim.source !== "manual")
-    return { accounted_until: retry != null && isRetried(state) ? retry.slot : claim.slot };
-  if (next_run_source === "manual") return { accounted_until: claim.claimed_at ?? claim.slot };
-  return retry == null ? { next_run_at, next_run_source } : {};
 }
 
 export interface JobOutcome {

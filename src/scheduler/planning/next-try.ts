@@ -1,6 +1,6 @@
 /** Is a slot whose job failed tried again, and when? Pure. */
 import { isoTimeMs } from "../../iso-time.js";
-import { failedTry, isRetried } from "../../state/claim-rules.js";
+import { failedTry, isBesideRetry } from "../../state/claim-rules.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import { nextCronRun } from "../timing/cron.js";
 import { isTriedAgain, retryDelayMs } from "../timing/retries.js";
@@ -18,8 +18,7 @@ export function nextTry(
 ): ScheduleStatePatch | undefined {
   const { claim, retry } = state;
   if (schedule?.retries === undefined || state.status === "disabled") return undefined;
-  // A job on request, while an earlier slot waits for its next attempt: only one of the two can be kept.
-  if (claim == null || (retry != null && !isRetried(state))) return undefined;
+  if (claim == null || isBesideRetry(state)) return undefined;
   const failures = (retry?.failures ?? 0) + 1;
   const delayMs = retryDelayMs(schedule.retries, failures);
   if (delayMs === undefined || !isTriedAgain(schedule.retries, failures, status)) return undefined;

@@ -4,6 +4,7 @@
  */
 import { isoTimeMs } from "../../iso-time.js";
 import { backfillSlot, NO_SLOT } from "../../state/claim-rules.js";
+import { isUndecided } from "../../state/recorded-end.js";
 import { ScheduleMap } from "../../state/schedule-map.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import type { Claim, DefinedSchedule, OutsideChange, ScheduleKey, SkippedSlot } from "../../state/store.js";
@@ -19,6 +20,7 @@ import {
   planAfter,
   type PlanningInput,
   planPatch,
+  stateAfterRecorded,
 } from "./state-after-job.js";
 import { RemovedSchedules } from "./removed-schedules.js";
 import type { Plan } from "./governor.js";
@@ -128,9 +130,9 @@ export class Planner {
       if (dueMs !== undefined && backfillSlot(after) === undefined)
         dropped = { slot: new Date(isoTimeMs(after.retry?.slot) ?? dueMs) };
       const isUnplanned = after.next_run_at == null && after.retry == null && after.status !== "disabled";
-      conclusion = isUnplanned
-        ? planUnplanned(input, changes, { isAdopted: false })
-        : planAfter(input, changes);
+      if (isUndecided(after)) conclusion = stateAfterRecorded(input, changes);
+      else if (isUnplanned) conclusion = planUnplanned(input, changes, { isAdopted: false });
+      else conclusion = planAfter(input, changes);
       dropped = conclusion.unrun ?? dropped;
       return conclusion.patch;
     });

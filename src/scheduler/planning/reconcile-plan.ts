@@ -4,9 +4,16 @@
  */
 import { isoTimeMs } from "../../iso-time.js";
 import { backfillSlot, NO_PLAN } from "../../state/claim-rules.js";
+import { isUndecided } from "../../state/recorded-end.js";
 import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-state.js";
 import { isCronRun } from "../timing/cron.js";
-import { type Conclusion, planAfter, planIn, type PlanningInput } from "./state-after-job.js";
+import {
+  type Conclusion,
+  planAfter,
+  planIn,
+  type PlanningInput,
+  stateAfterRecorded,
+} from "./state-after-job.js";
 import { latestSlot } from "./due-slot.js";
 import { failuresReset } from "./failed-run.js";
 import { type Plan, planNextRun } from "./governor.js";
@@ -34,6 +41,7 @@ export function adoptPlan(input: AdoptionInput): Conclusion | undefined {
 function reconciled(input: AdoptionInput): Conclusion | undefined {
   const { now, schedule, state } = input;
   const plannedMs = isoTimeMs(state.next_run_at);
+  if (isUndecided(state)) return stateAfterRecorded(input);
   if (state.status === "disabled") return planAfter(input, {});
   if (plannedMs === undefined) return planUnplanned(input, {}, { isAdopted: true });
   // An order for a time, whatever the schedule says.

@@ -70,6 +70,24 @@ export function stateAfterJob(input: PlanningInput, run: FinishedRun): Conclusio
   return dropSlot(input, state.failed_run == null ? recorded : { ...recorded, failed_run: null }, RUN);
 }
 
+/** As `stateAfterJob`, for a job whose end was recorded, while whether its slot is tried again was not decided. */
+export function stateAfterRecorded(input: PlanningInput, changes: ScheduleStatePatch = {}): Conclusion {
+  const { state } = input;
+  const { last_job, retry, last_started_at, last_completed_at, last_error, failure_count } = state;
+  const at = (text: string | null | undefined): Date => new Date(isoTimeMs(text) ?? input.now.getTime());
+  const slot = retry?.slot ?? input.now.toISOString();
+  const claim = { token: "", job_id: last_job?.id ?? "", slot, source: "retry" } as const;
+  const uncounted = { failure_count: Math.max((failure_count ?? 0) - 1, 0) };
+  const run = {
+    result: { status: last_job?.status ?? "failed", error: last_error ?? "failed" },
+    startedAt: at(last_started_at),
+    finishedAt: at(last_completed_at),
+  };
+  const before = { ...state, ...changes, ...uncounted, claim };
+  const conclusion = stateAfterJob({ ...input, state: before }, run);
+  return { ...conclusion, patch: { ...changes, ...conclusion.patch } };
+}
+
 /** As after the death of a process: the slot runs again. */
 function afterInterruption(input: PlanningInput, error: string | undefined): Conclusion {
   const { now, state } = input;
@@ -224,7 +242,8 @@ function counted(
   // What passes during a pause is counted when the schedule is planned again.
   const isHeldBack = schedule?.type === "cron" && (plan?.source === "paused" || plan?.source === "manual");
   // From when times are counted stays while a slot is tried again: its time may lie ahead, where a clock was set back.
-  const isOpen = replaced.after.retry != null && (state.accounted_until != null || state.backfill != null);
+  const isOpen =
+    replaced.after.retry != null && (replaced.after.accounted_until != null || state.backfill != null);
   if (isOpen && unrun === undefined) return { patch, plan };
   if (!isOpen && (isHeldBack || replaced.after.accounted_until != null))
     Object.assign(patch, { accounted_until: isHeldBack ? isoText(now) : null });

@@ -3,7 +3,7 @@
  * planned time that came due, and for cron each grid time between it and the next plan. Pure.
  */
 import { isoTimeMs } from "../../iso-time.js";
-import { backfillSlot } from "../../state/claim-rules.js";
+import { backfillSlot, slotBeside } from "../../state/claim-rules.js";
 import type { PlanSource, ScheduleState } from "../../state/schedule-state.js";
 import { countCronRuns, isCronRun, nextCronRun, previousCronRun } from "../timing/cron.js";
 import { type CronSchedule, cronExpression, onceTimeMs, type Schedule } from "../timing/schedule.js";
@@ -32,8 +32,11 @@ export interface ReplacedPlan {
 /** The slots that were not run, from the one that was planned to the next plan. */
 export function unrunSlots(replaced: ReplacedPlan): UnrunSlots | undefined {
   const { now, schedule, state, after, plan } = replaced;
-  // A slot that is tried again is still open. The slot of an interval that came due beside it is dropped.
-  if (after.retry != null) return schedule?.type === "interval" ? besideRequest(replaced) : undefined;
+  // A slot that is tried again is still open. A planned time that came due beside it is dropped.
+  if (after.retry != null) {
+    const beside = replaced.isRun ? undefined : slotBeside(state, now);
+    return beside && single(beside.getTime());
+  }
   // A past slot that was run anew takes none of the schedule's times away.
   if (state.backfill != null && backfillSlot(state) !== undefined)
     return gridOf(replaced)(isoTimeMs(state.accounted_until), Infinity);
@@ -55,16 +58,6 @@ export function unrunSlots(replaced: ReplacedPlan): UnrunSlots | undefined {
   const isOrder = triedMs === undefined && state.next_run_source === "manual";
   const fromMs = isOrder ? (isoTimeMs(state.claim?.claimed_at) ?? now.getTime()) : plannedMs;
   return together(together(grid(countedMs, plannedMs - 1), own), grid(fromMs, Infinity));
-}
-
-/** The planned slot that came due while a job on request ran, which is tried again in its place. */
-function besideRequest({ now, state, isRun }: ReplacedPlan): UnrunSlots | undefined {
-  const { claim, retry, next_run_at, next_run_source } = state;
-  const plannedMs = isoTimeMs(next_run_at) ?? Infinity;
-  const isBeside = !isRun && retry == null && claim?.source === "manual" && next_run_source !== "paused";
-  return isBeside && plannedMs <= now.getTime() && !isClaimed(state, plannedMs)
-    ? single(plannedMs)
-    : undefined;
 }
 
 /** Whether the claim is of the planned slot, and not of a job that was triggered beside it. */

@@ -1,6 +1,7 @@
 /** What a store with one owner commits beside claims and their ends: plans removed, claims given back or found after a crash. */
 import { mergedFields } from "../../fields.js";
-import { givenBack, interruption, NO_SLOT, recordedEnd, seenState } from "../claim-rules.js";
+import { givenBack, interruption, NO_SLOT, seenState } from "../claim-rules.js";
+import { recordedEnd } from "../recorded-end.js";
 import type { EndedJobRecord } from "../job-log/job-log.js";
 import type { StateDraft, StateOperation } from "../operations.js";
 import type { ScheduleState, ScheduleStatePatch } from "../schedule-state.js";
