@@ -45,6 +45,22 @@ describe("the next work item", () => {
     expect(titles).toEqual(["1", "2", "3", "4", "5"]);
   });
 
+  it("is the one that is asked for, if that is available", async () => {
+    const { manager, work } = scene([
+      { title: "high", priority: "high" },
+      { title: "low", priority: "low" },
+    ]);
+    const itemId = work.list()[1]?.id;
+    const seen = await manager.getNextWorkItem(A, { workSource, itemId, autoClaim: false });
+    expect(seen.item?.title).toBe("high");
+    const titles: unknown[] = [];
+    for (let count = 0; count < 3; count++)
+      titles.push((await manager.getNextWorkItem(A, { workSource, itemId })).item?.title);
+    expect(titles).toEqual(["low", "high", undefined]);
+    const other = await manager.getNextWorkItem(A, { workSource, itemId: "directory:/else/where" });
+    expect(other).toEqual({ item: undefined, isLost: false });
+  });
+
   it("is the most urgent although the source does not sort", async () => {
     const work = new MemoryWork({
       items: [

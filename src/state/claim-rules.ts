@@ -164,13 +164,26 @@ export function interruption(state: Partial<ScheduleState>, now: Date): Schedule
   };
 }
 
+export interface FailedTry {
+  /** How many attempts have failed by now. */
+  readonly failures: number;
+  /** When the next one is due. */
+  readonly at: Date;
+  /** The id of the item that the job worked on. */
+  readonly workItem?: string | undefined;
+}
+
 /** What a job of a slot that failed leaves behind where it is tried again: the slot, and when. */
-export function failedTry(state: Partial<ScheduleState>, failures: number, at: Date): ScheduleStatePatch {
+export function failedTry(
+  state: Partial<ScheduleState>,
+  { failures, at, workItem }: FailedTry,
+): ScheduleStatePatch {
   const { retry, interrupted_count } = state;
   const slot = retry ?? { ...interruptedSlot(state, at), attempt: 1 };
   const next_run_at = isoText(at);
+  const next = { ...slot, attempt: slot.attempt + 1, failures, at: next_run_at };
   return {
-    retry: { ...slot, attempt: slot.attempt + 1, failures, at: next_run_at },
+    retry: workItem === undefined ? next : { ...next, work_item: workItem },
     ...gridBeside(state),
     interrupted_count: interrupted_count ?? null,
     next_run_at,

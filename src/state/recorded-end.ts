@@ -1,4 +1,5 @@
 /** The end of a claim whose process died after it had written the job's final record. Pure. */
+import { isFields } from "../fields.js";
 import type { EndedJobRecord } from "./job-log/job-log.js";
 import {
   backfillAfter,
@@ -40,7 +41,9 @@ export function recordedEnd(
     (status === "failed" || status === "timeout") && state.claim != null && !isBesideRetry(state);
   // How often it is tried, the scheduler knows.
   if (isOpen) {
-    const retry = state.retry ?? { ...interruptedSlot(state, now), attempt: 1 };
+    const known = state.retry ?? { ...interruptedSlot(state, now), attempt: 1 };
+    const id = isFields(record.work_item) ? record.work_item["id"] : undefined;
+    const retry = typeof id === "string" ? { ...known, work_item: id } : known;
     const { interrupted_count = null } = state;
     const { slot, attempt } = retry;
     const ended = { ...last_job, slot, attempt };

@@ -79,6 +79,8 @@ export interface SlotRetry {
   readonly at?: string | null | undefined;
   /** The first job of a slot that was requested: its request has the prompt and data for every attempt. */
   readonly job_id?: string | null | undefined;
+  /** The id of the work item that the last attempt worked on: the next one asks its source for it. */
+  readonly work_item?: string | null | undefined;
 }
 
 /** The slots of a past period that are still to run, one at a time, whenever nothing of the schedule's own is due. */

@@ -92,6 +92,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map(
           failures: count,
           at: time,
           job_id: text,
+          work_item: text,
         }),
       ),
       ["slot", "attempt"],

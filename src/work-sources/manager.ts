@@ -33,6 +33,8 @@ export interface NextWorkOptions {
    * @default true
    */
   readonly autoClaim?: boolean | undefined;
+  /** The id of an item to claim before any other, if it is available. */
+  readonly itemId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -83,19 +85,23 @@ export class WorkSourceManager {
 
   /** The most urgent item, claimed for the agent. No two calls get the same item. */
   async getNextWorkItem(agent: WorkingAgent, options: NextWorkOptions): Promise<NextWork> {
-    const { workSource, autoClaim = true, signal } = options;
+    const { workSource, autoClaim = true, itemId, signal } = options;
     const config = requireConfig(workSource);
     const { type } = config;
     const key = configKey(config);
     const adapter = this.#adapters.get(key) ?? this.#adapters.keep(key, this.#create(config));
+    const about = { agent: agent.name, type, adapter };
     return callAdapter(type, signal, async () => {
+      const wished = itemId === undefined || !autoClaim ? undefined : [{ id: itemId }];
+      const again = wished && (await this.#claimFirst(about, wished, signal));
+      if (again !== undefined) return again;
       for (let page = 1, isLost = false; page <= PAGES; page++) {
         signal?.throwIfAborted();
         const items = await adapter.fetchAvailableWork({ limit: PAGE, signal });
         const [first, ...others] = items.toSorted(compareWork);
         if (first === undefined) return { item: undefined, isLost };
         if (!autoClaim) return { item: first, claim: undefined, renewEveryMs: undefined, isLost: false };
-        const next = await this.#claimFirst({ agent: agent.name, type, adapter }, [first, ...others], signal);
+        const next = await this.#claimFirst(about, [first, ...others], signal);
         if (next !== undefined) return next;
         isLost = true;
         if (items.length < PAGE) break;
@@ -132,7 +138,7 @@ export class WorkSourceManager {
   /** `undefined` when other claimers took all items. */
   async #claimFirst(
     about: Pick<HeldWork, "adapter" | "agent" | "type">,
-    items: readonly WorkItem[],
+    items: readonly Pick<WorkItem, "id">[],
     signal: AbortSignal | undefined,
   ): Promise<NextWork | undefined> {
     const { adapter } = about;

@@ -69,7 +69,8 @@ export class SlotJobEnd implements ClaimEnd {
     const isOrder = claim.source === "manual" && state.claim?.source !== "manual";
     const known = isOrder ? { ...state, next_run_source: claim.source } : state;
     const { record: result, finishedAt, isNoWork } = this.#ending;
-    const run = { result, startedAt: this.holder.startedAt, finishedAt };
+    const { startedAt, workItemId: workItem } = this.holder;
+    const run = { result, startedAt, finishedAt, workItem };
     const conclusion = stateAfterJob(this.#planner.input(claim, known), run);
     const { patch, plan, problem } = conclusion;
     let { unrun } = conclusion;

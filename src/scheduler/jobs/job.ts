@@ -53,6 +53,8 @@ export class Job implements ClaimHolder {
   readonly startedMs: number;
   /** Set while the job looks for work, and called when it has found some: until then its start is not reported. */
   onWork: (() => void) | undefined = undefined;
+  /** The item that it works on, or that an earlier attempt worked on. */
+  workItemId: string | undefined;
   /** The claim it was started under, which names the job and its slot. */
   readonly #first: Claim;
   readonly #source: JobRecord["source"];
@@ -77,6 +79,7 @@ export class Job implements ClaimHolder {
     this.#first = claim;
     this.#claim = claim;
     this.#source = source;
+    this.workItemId = claim.source === "retry" ? (claim.state.retry?.work_item ?? undefined) : undefined;
   }
 
   get phase(): JobPhase {

@@ -13,7 +13,12 @@ import { nameOf } from "../context.js";
 export interface WorkSources {
   getNextWorkItem(
     agent: Agent,
-    options: { readonly workSource: unknown; readonly signal?: AbortSignal | undefined },
+    options: {
+      readonly workSource: unknown;
+      readonly signal?: AbortSignal | undefined;
+      /** The item to claim if it is available: an earlier attempt at the same slot worked on it. */
+      readonly itemId?: string | undefined;
+    },
   ): Promise<NextItem>;
   /** `false` when the item was no longer held. */
   reportOutcome(id: string, outcome: WorkOutcome, holder: ItemHolder): Promise<unknown>;
@@ -48,6 +53,8 @@ export interface WorkRun {
   readonly scheduleName: string;
   readonly schedule: AgentSchedule;
   readonly signal: AbortSignal;
+  /** The item that an earlier attempt worked on; set to the one that is claimed. */
+  workItemId?: string | undefined;
   /** Called when the job has an item to work on. */
   readonly onWork?: (() => void) | undefined;
   /** Whether its slot is tried again when it ends like this. */
@@ -80,15 +87,15 @@ export async function runOnWork(
   const { agent, signal } = run;
   const name = nameOf({ agent: agent.name, schedule: run.scheduleName });
   // A host's own manager may return nothing.
-  const next: NextItem = (await sources.getNextWorkItem(agent, { workSource, signal })) ?? {
-    item: undefined,
-  };
+  const options = { workSource, signal, itemId: run.workItemId };
+  const next: NextItem = (await sources.getNextWorkItem(agent, options)) ?? { item: undefined };
   const { item, claim } = next;
   if (item === null || item === undefined || next.claimed === false) {
     if (next.isLost === true || item != null)
       logger.warn(`There was work for ${name}, but it was claimed elsewhere first.`);
     return NO_WORK;
   }
+  run.workItemId = item.id;
   run.onWork?.();
   const holder: ItemHolder = { agent, claim };
   logger.info(`Claimed ${item.id} for ${name}: ${item.title}`);

@@ -6,15 +6,17 @@ import { nextCronRun } from "../timing/cron.js";
 import { isTriedAgain, retryDelayMs } from "../timing/retries.js";
 import { cronExpression, type Schedule } from "../timing/schedule.js";
 
-export interface FailedTry {
+export interface FailedJob {
   readonly status: string;
   readonly failedAt: Date;
+  /** The id of the item that it worked on. */
+  readonly workItem?: string | undefined;
 }
 
 /** The slot with its next attempt; `undefined` when its failure counts. `state` has the claim of the job. */
 export function nextTry(
   { schedule, state }: { readonly schedule: Schedule | undefined; readonly state: Partial<ScheduleState> },
-  { status, failedAt }: FailedTry,
+  { status, failedAt, workItem }: FailedJob,
 ): ScheduleStatePatch | undefined {
   const { claim, retry } = state;
   if (schedule?.retries === undefined || state.status === "disabled") return undefined;
@@ -23,7 +25,9 @@ export function nextTry(
   const delayMs = retryDelayMs(schedule.retries, failures);
   if (delayMs === undefined || !isTriedAgain(schedule.retries, failures, status)) return undefined;
   const at = new Date(failedAt.getTime() + delayMs);
-  return at.getTime() < nextTimeOf(schedule, state, failedAt) ? failedTry(state, failures, at) : undefined;
+  return at.getTime() < nextTimeOf(schedule, state, failedAt)
+    ? failedTry(state, { failures, at, workItem })
+    : undefined;
 }
 
 /** The next time of a cron schedule, or of a `once` whose job was requested before: no try holds it up. */

@@ -44,7 +44,12 @@ export interface PlanningInput {
 }
 
 export interface FinishedRun {
-  readonly result: { readonly status: JobEndStatus; readonly error?: string | null | undefined };
+  readonly result: {
+    readonly status: JobEndStatus;
+    readonly error?: string | null | undefined;
+  };
+  /** The id of the item that it worked on. */
+  readonly workItem?: string | undefined;
   readonly startedAt: Date;
   readonly finishedAt: Date;
 }
@@ -61,7 +66,7 @@ export function stateAfterJob(input: PlanningInput, run: FinishedRun): Conclusio
   if (status === "cancelled")
     return dropSlot(input, { ...recorded, failure_count: state.failure_count ?? null }, RUN);
   if (error !== undefined) {
-    const again = nextTry(input, { status, failedAt: completedAt });
+    const again = nextTry(input, { status, failedAt: completedAt, workItem: run.workItem });
     // It is no failure of its schedule yet.
     const failure_count = state.failure_count ?? null;
     if (again !== undefined) return planAfter(input, { ...recorded, failure_count, ...again });
