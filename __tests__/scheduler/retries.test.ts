@@ -5,9 +5,7 @@ import {
   FileStore,
   type JobRecord,
   MemoryStore,
-  type ScheduleStatePatch,
   type StateStore,
-  type StoredClaim,
 } from "../../src/index.js";
 import { agent, cron, every, once, scene, type Scene, type SceneOptions, shortTime, START } from "./scene.js";
 import { stateDirectory } from "../state/temporary-directory.js";
@@ -113,6 +111,13 @@ describe("a slot whose job failed, with retries", () => {
     expect(waits).toEqual([10, 20, 40, 80, 160, 320, 600, 600]);
   });
 
+  it("waits as long as its delay by default, where that is longer than ten minutes", async () => {
+    const { scheduler, clock, jobs } = failing(9);
+    await scheduler.start([agent("a", { x: every("10d", { retries: { count: 2, delay: "20m" } }) })]);
+    await clock.advance("1h");
+    expect(jobs.map(({ started_at }) => shortTime(started_at))).toEqual(["00:00", "00:20", "00:40"]);
+  });
+
   it("is not tried again after an end that `on` leaves out", async () => {
     const { scheduler, clock, jobs, state } = failing(1);
     await scheduler.start([agent("a", { x: every("1h", { retries: { count: 2, on: ["timeout"] } }) })]);
@@ -203,29 +208,11 @@ describe("a try of a cron schedule", () => {
   });
 });
 
-const SLOT = "2026-02-28T23:59:00.000Z";
-
-/** A store whose owner died after it had written the record of a job that failed, and before the state. */
-async function recordedFailure(
-  claim: Pick<StoredClaim, "slot" | "source">,
-  more: ScheduleStatePatch = {},
-): Promise<{ stage: Scene; recorded: string }> {
-  const clock = new FakeClock(START);
-  const stage = scene({ clock, store: new MemoryStore({ clock }) });
-  const key = { agent: "a", schedule: "x" };
-  const recorded = "job-2026-02-28-aaaaaaaa";
-  const died = { token: "of-a-process-that-died", job_id: recorded, ...claim };
-  await stage.store.jobs.start({ id: recorded, ...key, trigger: "interval" });
-  await stage.store.jobs.finish(recorded, { status: "failed", error: "no" });
-  await stage.store.update(key, { status: "running", claim: died, ...more });
-  return { stage, recorded };
-}
-
 describe("a slot that waits for its next try", () => {
   const RETRIED = every("1h", { retries: { count: 2, delay: "1m" } });
 
   it("is held back by a pause, and keeps its time where the pause ends before it", async () => {
-    const { scheduler, clock, jobs } = failing(2);
+    const { scheduler, clock, jobs, plan } = failing(2);
     await scheduler.start([agent("a", { x: RETRIED })]);
     await clock.advance("10s");
     await scheduler.pause("a", "x", new Date(Date.parse(START) + 20_000));
@@ -236,6 +223,7 @@ describe("a slot that waits for its next try", () => {
     await clock.advance("40s");
     expect(tries(jobs).at(-1)).toBe("00:01 2 retry of 00:00");
     await scheduler.pause("a", "x", "2026-03-01T00:30:00Z");
+    expect(await plan("a", "x")).toBe("00:30 paused");
     await clock.advance("1h");
     expect(tries(jobs).slice(1, 3)).toEqual(["00:01 2 retry of 00:00", "00:30 3 retry of 00:00"]);
   });
@@ -282,6 +270,16 @@ describe("a slot that waits for its next try", () => {
     await vi.waitFor(() => expect(second.jobs.length).toBe(1));
     expect(second.jobs).toMatchObject([{ slot: START, attempt: 2, trigger: "retry", source: "retry" }]);
     await vi.waitFor(async () => expect(await second.state("a", "x")).toMatchObject({ failure_count: 0 }));
+  });
+
+  it("runs after its delay where the clock is set back", async () => {
+    const { scheduler, clock, jobs } = failing(1);
+    await clock.advance("1h");
+    await scheduler.start([agent("a", { x: every("1d", { retries: { count: 1, delay: "5m" } }) })]);
+    await clock.advance("1m");
+    clock.jump(-3_660_000);
+    await clock.advance("6m");
+    expect(tries(jobs)).toEqual(["01:00 1 interval of 01:00", "00:05:01 2 retry of 01:00"]);
   });
 
   it("runs at once when its time passed while no scheduler ran", async () => {
@@ -354,6 +352,7 @@ describe("a slot that waits for its next try", () => {
       trigger: "interval",
       source: "baseline-interval",
       failures: 1,
+      at: "2026-02-28T23:59:50.000Z",
     } as const;
     await store.update({ agent: "a", schedule: "x" }, { status: "running", claim, retry });
     const { scheduler, clock, jobs, state } = failing(9, { store });
@@ -363,74 +362,6 @@ describe("a slot that waits for its next try", () => {
     expect(jobs.map(({ attempt }) => attempt)).toEqual([3, 4]);
     expect(await state("a", "x")).toMatchObject({ failure_count: 1 });
   });
-
-  it.each([
-    ["tries it again", 1, { failure_count: 0 }, [2]],
-    ["counts one failure after the last try", 0, { failure_count: 1 }, []],
-  ])(
-    "whose failure was recorded just before a crash: the next scheduler %s",
-    async (_, retries, after, tried) => {
-      const { stage, recorded } = await recordedFailure({ slot: SLOT, source: "baseline-interval" });
-      await stage.scheduler.start([agent("a", { x: every("1h", { retries }) })]);
-      await stage.clock.advance("1m");
-      expect(stage.jobs.map(({ slot, attempt }) => ({ slot, attempt }))).toEqual(
-        tried.map((attempt) => ({ slot: SLOT, attempt })),
-      );
-      expect(await stage.state("a", "x")).toMatchObject(after);
-      expect(await stage.state("a", "x")).not.toHaveProperty("retry");
-      expect(await stage.store.jobs.get(recorded)).toMatchObject({ status: "failed" });
-    },
-  );
-
-  it("whose last try was recorded just before a crash has failed, and pauses its schedule", async () => {
-    const retry = {
-      slot: SLOT,
-      attempt: 3,
-      trigger: "interval",
-      source: "baseline-interval",
-      failures: 2,
-    } as const;
-    const { stage } = await recordedFailure({ slot: SLOT, source: "retry" }, { retry, failure_count: 4 });
-    await stage.scheduler.start([agent("a", { x: every("1h", { retries: 2, on_failure: "pause" }) })]);
-    await stage.clock.advance("1m");
-    expect(stage.jobs).toEqual([]);
-    const state = await stage.state("a", "x");
-    expect(state).toMatchObject({ failure_count: 5, paused_until: expect.stringMatching(/^9999/) });
-    expect(state).not.toHaveProperty("retry");
-  });
-
-  it("whose second failure was recorded just before a crash waits from its end on, with the next attempt", async () => {
-    const retry = {
-      slot: SLOT,
-      attempt: 3,
-      trigger: "interval",
-      source: "baseline-interval",
-      failures: 1,
-    } as const;
-    const { stage } = await recordedFailure({ slot: SLOT, source: "retry" }, { retry, interrupted_count: 1 });
-    await stage.scheduler.start([agent("a", { x: RETRIED })]);
-    await stage.settle();
-    expect(await stage.plan("a", "x")).toBe("00:02 retry");
-    const next = { slot: SLOT, attempt: 4, failures: 2, at: "2026-03-01T00:02:00.000Z" };
-    expect(await stage.state("a", "x")).toMatchObject({ retry: next, interrupted_count: 1 });
-  });
-
-  it.each<[string, AgentSchedule]>([
-    ["interval", every("1h", { retries: 1 })],
-    ["cron", cron("0 * * * *", { retries: 1 })],
-    ["once", once(SLOT, { retries: 1 })],
-    ["webhook", { type: "webhook", retries: 1 }],
-  ])(
-    "on request, whose failure was recorded just before a crash, keeps its order: %s",
-    async (_, schedule) => {
-      const { stage, recorded } = await recordedFailure({ slot: SLOT, source: "manual" });
-      await stage.scheduler.start([agent("a", { x: schedule })]);
-      await stage.settle();
-      expect(await stage.state("a", "x")).toMatchObject({
-        retry: { slot: SLOT, attempt: 2, job_id: recorded, failures: 1 },
-      });
-    },
-  );
 
   it("is given up after five interruptions in all, whatever failed between them", async () => {
     const store = new MemoryStore();
@@ -467,5 +398,65 @@ describe("a slot that waits for its next try", () => {
     expect(await state("a", "x")).toMatchObject({ failure_count: 1, retry: { attempt: 2 } });
     await clock.advance("1m");
     expect(tries(jobs).slice(1)).toEqual(["00:00:10 1 manual of 00:00:10", "00:01 2 retry of 00:00"]);
+  });
+
+  it("is not made on request where the time of a once comes first", async () => {
+    const { scheduler, clock, jobs } = failing(1);
+    await scheduler.start([
+      agent("a", { x: once("2026-03-01T00:30:00Z", { retries: { count: 1, delay: "1h" } }) }),
+    ]);
+    await scheduler.trigger("a", "x");
+    await clock.advance("2h");
+    expect(tries(jobs)).toEqual(["00:00 1 manual of 00:00", "00:30 1 once of 00:30"]);
+  });
+});
+
+describe("a job on request that is tried again", () => {
+  /** Its first job is the one on request, which fails after a minute. */
+  function slow(): Scene {
+    const stage: Scene = scene({
+      work: async ({ job }) => {
+        if (job.trigger !== "manual") return;
+        await stage.clock.sleep("1m");
+        throw new Error("out of luck");
+      },
+    });
+    return stage;
+  }
+
+  it("counts the time of an interval that came due while it ran", async () => {
+    const { scheduler, clock, jobs, state, events } = slow();
+    await scheduler.start([agent("a", { x: every("1h", { retries: 1 }) })]);
+    await clock.advance("3570s");
+    await scheduler.trigger("a", "x");
+    await clock.advance("5m");
+    expect(tries(jobs).slice(1)).toEqual(["00:59:30 1 manual of 00:59:30", "01:00:40 2 retry of 00:59:30"]);
+    expect(await state("a", "x")).toMatchObject({
+      missed_count: 1,
+      last_missed_at: "2026-03-01T01:00:00.000Z",
+    });
+    expect(events).toContain("skipped a/x already_running 01:00");
+  });
+
+  it("counts nothing where it is the order of an edited next_run_at itself", async () => {
+    const { scheduler, clock, store, jobs, state } = failing(1);
+    await store.update({ agent: "a", schedule: "x" }, { next_run_at: START, next_run_source: "manual" });
+    await scheduler.start([agent("a", { x: every("1h", { retries: 1 }) })]);
+    await clock.advance("1m");
+    expect(tries(jobs)).toEqual(["00:00 1 manual of 00:00", "00:00:10 2 retry of 00:00"]);
+    expect(await state("a", "x")).not.toHaveProperty("missed_count");
+  });
+
+  it("counts the time of a cron schedule that waited already when it was requested", async () => {
+    const { scheduler, clock, jobs, state } = slow();
+    await scheduler.start([agent("a", { x: cron("0 * * * *", { retries: 1 }) })]);
+    await scheduler.pause("a");
+    await clock.advance("90m");
+    await scheduler.trigger("a", "x");
+    await clock.advance("5m");
+    await scheduler.resume("a");
+    await clock.advance("5m");
+    expect(tries(jobs)).toEqual(["01:30 1 manual of 01:30", "01:35 2 retry of 01:30"]);
+    expect(await state("a", "x")).toMatchObject({ missed_count: 1, next_run_at: "2026-03-01T02:00:00.000Z" });
   });
 });
