@@ -315,6 +315,38 @@ describe("a slot that waits for its next try", () => {
     expect(await plan("a", "x")).toBe("00:06 ai-interval");
   });
 
+  it.each<[string, object]>([
+    ["max_interval", { max_interval: "5s" }],
+    ["jitter", { jitter: 10 }],
+    ["an interval that counts from the start", { anchor: "start" }],
+  ])("is not moved by %s", async (_, more) => {
+    const { scheduler, clock, jobs } = failing(1, { random: () => 1 });
+    await scheduler.start([agent("a", { x: every("1h", { ...RETRIED, ...more }) })]);
+    await clock.advance("1m");
+    expect(tries(jobs)).toEqual(["00:00 1 interval of 00:00", "00:01 2 retry of 00:00"]);
+  });
+
+  it.each([
+    ["is not given up where only tries of it failed", {}, [2, 3], { failure_count: 0 }],
+    [
+      "is given up where a process died in a try",
+      { interrupted_count: 1 },
+      [],
+      { failure_count: 1, abandoned_count: 1 },
+    ],
+  ])("with on_interrupt: skip %s", async (_, more, attempts, after) => {
+    const store = new MemoryStore();
+    const retry = { slot: "2026-02-28T23:59:00.000Z", attempt: 2, failures: 1, at: START };
+    const plan = { next_run_at: START, next_run_source: "retry" } as const;
+    await store.update({ agent: "a", schedule: "x" }, { retry, ...plan, ...more });
+    const { scheduler, clock, jobs, state } = failing(1, { store });
+    const schedule = cron("0 * * * *", { on_interrupt: "skip", retries: { count: 2, delay: "1m" } });
+    await scheduler.start([agent("a", { x: schedule })]);
+    await clock.advance("10m");
+    expect(jobs.map(({ attempt }) => attempt)).toEqual(attempts);
+    expect(await state("a", "x")).toMatchObject(after);
+  });
+
   it("is not put off by min_interval", async () => {
     const { scheduler, clock, jobs } = failing(1);
     await scheduler.start([agent("a", { x: { ...RETRIED, min_interval: "30m" } as AgentSchedule })]);
@@ -357,6 +389,7 @@ describe("a slot that waits for its next try", () => {
     await store.update({ agent: "a", schedule: "x" }, { status: "running", claim, retry });
     const { scheduler, clock, jobs, state } = failing(9, { store });
     await scheduler.start([agent("a", { x: RETRIED })]);
+    expect((await state("a", "x")).retry).toEqual({ ...retry, attempt: 3, at: null });
     await clock.advance("10m");
     // Attempt 2 was interrupted, 3 and 4 are the second failure and the last try.
     expect(jobs.map(({ attempt }) => attempt)).toEqual([3, 4]);
