@@ -321,7 +321,7 @@ describe("a slot that waits for its next try", () => {
     ["an interval that counts from the start", { anchor: "start" }],
   ])("is not moved by %s", async (_, more) => {
     const { scheduler, clock, jobs } = failing(1, { random: () => 1 });
-    await scheduler.start([agent("a", { x: every("1h", { ...RETRIED, ...more }) })]);
+    await scheduler.start([agent("a", { x: { ...RETRIED, ...more } as AgentSchedule })]);
     await clock.advance("1m");
     expect(tries(jobs)).toEqual(["00:00 1 interval of 00:00", "00:01 2 retry of 00:00"]);
   });

@@ -45,7 +45,10 @@ interface LastRun {
   readonly claimedWallMs: number;
   readonly endedWallMs: number;
   readonly endedMs: number;
-  readonly isFailure: boolean;
+  readonly jobId: string;
+  readonly hasFailed: boolean;
+  /** Whether it counts as a failure: with `retries` that of the last try only. */
+  isFailure: boolean;
 }
 
 interface GivenFleet {
@@ -186,7 +189,8 @@ export class Guarantees implements StateWitness, JobWitness {
       claimedWallMs: Date.parse(job.info.job.started_at),
       endedWallMs: clock.wallMs,
       endedMs: nowMs,
-      // A slot that waits for a further try, and is dropped with its schedule, is no failure.
+      jobId: job.info.job.id,
+      hasFailed: job.end === "failed",
       isFailure: job.end === "failed" && job.info.definition.retries === undefined,
     });
     if (job.key === WITNESS) this.#beatAtMs = nowMs + WITNESS_INTERVAL_MS;
@@ -196,6 +200,11 @@ export class Guarantees implements StateWitness, JobWitness {
     const name = `${key.agent}/${key.schedule}`;
     const isCounted = (after.missed_count ?? 0) > (before.missed_count ?? 0);
     this.accounts.changed(name, before, after);
+    const last = this.#lastRuns.get(name);
+    // A slot that waits for a further try, and is dropped with its schedule, is no failure.
+    const isLastTry = after.retry == null && (after.failure_count ?? 0) > (before.failure_count ?? 0);
+    if (last?.hasFailed === true && before.claim?.job_id === last.jobId && after.claim == null && isLastTry)
+      last.isFailure = true;
     const isAbandoned = (after.abandoned_count ?? 0) > (before.abandoned_count ?? 0);
     if (isAbandoned && isAboutRetry(before))
       this.#owedAbandons.push({ slot: `${name} ${before.retry?.slot}`, atMs: this.#world.nowMs });

@@ -30,7 +30,7 @@ export class SlotAccounts {
   /** Until when the grid times of a schedule whose plan is not a slot are counted. */
   readonly #openSince = new Map<string, number>();
   /** Counted slots that were not told yet. */
-  readonly #owed = new Map<string, Owed>();
+  readonly #owed = new Map<string, Owed[]>();
   readonly #perHour = new Map<string, number>();
 
   constructor(options: SlotAccountsOptions) {
@@ -47,20 +47,27 @@ export class SlotAccounts {
     this.#owed.clear();
   }
 
-  told({ agent, schedule, count }: ScheduleKey & { readonly count?: number | undefined }): void {
-    const name = `${agent}/${schedule}`;
-    const owed = this.#owed.get(name);
-    if (owed === undefined || count === undefined) return;
-    owed.count -= count;
-    if (owed.count <= 0) this.#owed.delete(name);
+  told({ agent, schedule, count = 0 }: ScheduleKey & { readonly count?: number | undefined }): void {
+    const owed = this.#owed.get(`${agent}/${schedule}`) ?? [];
+    // The latest first: what was owed before it may be excused by a fault.
+    for (let left = count; left > 0 && owed.length > 0;) {
+      const latest = owed.at(-1);
+      if (latest === undefined || latest.count > left) {
+        if (latest !== undefined) latest.count -= left;
+        return;
+      }
+      left -= latest.count;
+      owed.pop();
+    }
   }
 
   /** To be called when everything has acted and nothing is under way. */
   checkTold(): void {
     const { world } = this.#options;
-    for (const [name, { count, atMs }] of this.#owed)
-      if (world.lastFaultMs < atMs)
-        world.fail("every skip is told", `${count} counted slots of ${name} were not told`);
+    for (const [name, owed] of this.#owed)
+      for (const { count, atMs } of owed)
+        if (world.lastFaultMs < atMs)
+          world.fail("every skip is told", `${count} counted slots of ${name} were not told`);
     this.#owed.clear();
   }
 
@@ -71,9 +78,9 @@ export class SlotAccounts {
     const isRecovery =
       after.retry != null && before.claim != null && after.claim == null && before.retry == null;
     if (counted > 0 && !isRecovery) {
-      // A fault excuses what was owed at its time, also where more is counted later.
-      const { count = 0, atMs = world.nowMs } = this.#owed.get(name) ?? {};
-      this.#owed.set(name, { count: count + counted, atMs });
+      const owed = this.#owed.get(name) ?? [];
+      owed.push({ count: counted, atMs: world.nowMs });
+      this.#owed.set(name, owed);
     }
     const isSame =
       before.next_run_at === after.next_run_at &&

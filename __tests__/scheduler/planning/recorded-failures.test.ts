@@ -144,7 +144,7 @@ describe("a slot whose job failed by its record", () => {
     await store.update(key, { retry, last_job: job, last_error: "no", failure_count: 1 });
     const { scheduler, clock, jobs, state } = scene({ store });
     store.fail("updateAll", new Error("the disk is full"));
-    store.fail("update", new Error("the disk is full"));
+    store.fail("update", new Error("the disk is full"), 2);
     await scheduler.start([agent("a", { x: RETRIED })]);
     await scheduler.hint("a", "x", { interval: "5m" });
     expect(await state("a", "x")).toMatchObject({ failure_count: 0, retry: { attempt: 2, failures: 1 } });
