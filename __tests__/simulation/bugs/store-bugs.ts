@@ -114,6 +114,7 @@ export const STORE_BUGS: readonly PlantedBug[] = [
   {
     name: "a claim that is not held is taken for a running job",
     seams: [seam<typeof claimRules>("state/claim-rules", () => ({ seenState: (state) => state }))],
+    seed: 79,
     breaks: ["nothing stays blocked"],
   },
   {
