@@ -27,9 +27,9 @@ export const RETRY_BUGS: readonly PlantedBug[] = [
   {
     name: "a try has the number of the one before it",
     seams: [
-      seam<typeof nextTry>("scheduler/planning/next-try", (original) => ({
+      seam<typeof nextTry>("scheduler/planning/next-try", ({ nextTry: original }) => ({
         nextTry: (...given) => {
-          const again = original.nextTry(...given);
+          const again = original(...given);
           const { retry } = again ?? {};
           return retry == null ? again : { ...again, retry: { ...retry, attempt: retry.attempt - 1 } };
         },
@@ -41,9 +41,9 @@ export const RETRY_BUGS: readonly PlantedBug[] = [
   {
     name: "the failure of a last try does not count",
     seams: [
-      seam<typeof stateAfterJob>("scheduler/planning/state-after-job", (original) => ({
+      seam<typeof stateAfterJob>("scheduler/planning/state-after-job", ({ stateAfterJob: original }) => ({
         stateAfterJob: (input, run) => {
-          const conclusion = original.stateAfterJob(input, run);
+          const conclusion = original(input, run);
           const { patch } = conclusion;
           const isLastTry = input.state.retry != null && patch.retry == null && run.result.error != null;
           return isLastTry ? { ...conclusion, patch: { ...patch, failure_count: 0 } } : conclusion;
