@@ -41,7 +41,7 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedBug[] = [
         "set lease_until = s.lease_until + 0 * (coalesce($4, clock_timestamp()) + $5::interval - now()), version",
       ),
     ],
-    breaks: ["one live claim"],
+    breaks: ["one live claim", "every slot is accounted for"],
   },
   {
     name: "the version of a row is not checked",
@@ -101,6 +101,7 @@ export const PLANTED_POSTGRES_BUGS: readonly PlantedBug[] = [
         },
       })),
     ],
+    seed: 778,
     breaks: ["every slot is accounted for"],
   },
   {
