@@ -233,7 +233,7 @@ describe("a state that has only the time of its last run", () => {
     const stage = scene();
     const key = { agent: "a", schedule: "x" };
     await stage.store.update(key, { status: "disabled", last_run_at: "2026-02-28T20:30:00Z" });
-    await stage.store.update(key, enabled(new Date("2026-03-01T00:00:00Z")));
+    await stage.store.update(key, enabled(new Date("2026-03-01T00:00:00Z"), undefined));
     await stage.scheduler.start([agent("a", { x })]);
     expect(await stage.plan("a", "x")).toBe(plan);
     expect((await stage.state("a", "x")).missed_count ?? 0).toBe(0);
@@ -245,10 +245,19 @@ describe("a cron schedule that was enabled while no scheduler ran", () => {
     const stage = scene();
     const key = { agent: "a", schedule: "x" };
     await stage.store.update(key, { status: "disabled", last_started_at: "2026-02-28T12:58:00Z" });
-    await stage.store.update(key, enabled(new Date("2026-02-28T21:00:00Z")));
+    await stage.store.update(key, enabled(new Date("2026-02-28T21:00:00Z"), undefined));
     await stage.scheduler.start([agent("a", { x: cron("58 * * * *", { grace: "5m" }) })]);
     await stage.clock.advance("1s");
     expect(stage.jobs).toMatchObject([{ slot: "2026-02-28T23:58:00.000Z" }]);
     expect(await stage.state("a", "x")).toMatchObject({ missed_count: 2 });
+  });
+});
+
+describe("a schedule without times that is enabled", () => {
+  it("counts no slots from then on, whatever it is defined as later", () => {
+    const state = { status: "disabled" } as const;
+    const now = new Date("2026-03-01T00:00:00Z");
+    expect(enabled(now, { type: "webhook" })(state)).toMatchObject({ status: "idle", accounted_until: null });
+    expect(enabled(now, { type: "cron" })(state)).toMatchObject({ accounted_until: now.toISOString() });
   });
 });

@@ -107,7 +107,8 @@ export class SlotAccounts {
     const expected = new Set<number>();
     for (const schedule of definitions)
       for (const count of this.#expected(name, schedule, before, after)) expected.add(count);
-    this.#noteOpen(name, before, after);
+    const hasGrid = definitions.some(({ type }) => type === "cron");
+    this.#noteOpen(name, before, after, hasGrid);
     this.#check(name, { before, after, counted }, expected);
   }
 
@@ -167,14 +168,16 @@ export class SlotAccounts {
     if (after.accounted_until == null) this.#openSince.delete(name);
   }
 
-  #noteOpen(name: string, before: KnownState, after: KnownState): void {
+  /** `hasGrid`: only the times of a cron schedule pass while it has no plan. */
+  #noteOpen(name: string, before: KnownState, after: KnownState, hasGrid: boolean): void {
     // An order, and a slot that is tried again, come before what is still to be counted.
     if (after.next_run_source === "manual" || after.next_run_source === "retry") return;
     const isSlot = after.next_run_at != null && after.next_run_source !== "paused";
     if (isSlot || after.status === "disabled") return void this.#openSince.delete(name);
     const pausedMs = Date.parse(after.accounted_until ?? "");
     if (after.next_run_source === "paused") this.#openSince.set(name, pausedMs);
-    else this.#openSince.set(name, Date.parse(before.claim?.slot ?? before.next_run_at ?? ""));
+    else if (hasGrid) this.#openSince.set(name, Date.parse(before.claim?.slot ?? before.next_run_at ?? ""));
+    else this.#openSince.delete(name);
   }
 
   /** How many slots this write must count; several where it depends on what a moment ago was. */

@@ -22,7 +22,10 @@ export const disableCommand: Command = {
 };
 
 async function enable(call: Call): Promise<ExitCode> {
-  await changeSchedules(call, (now) => ({ message: (name) => `Enabled ${name}.`, patch: enabled(now) }));
+  await changeSchedules(call, (now) => ({
+    message: (name) => `Enabled ${name}.`,
+    patch: (state, { definition }) => enabled(now, definition)(state),
+  }));
   return EXIT.ok;
 }
 

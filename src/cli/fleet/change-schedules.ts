@@ -6,12 +6,12 @@ import type { ScheduleState, ScheduleStatePatch } from "../../state/schedule-sta
 import type { Call } from "../command.js";
 import { oneLine } from "../format/text-width.js";
 import { findTargets } from "./find-target.js";
-import { type Fleet, nameOf, readFleet } from "./fleet.js";
+import { type Fleet, type FleetSchedule, nameOf, readFleet } from "./fleet.js";
 
 export interface ScheduleEdit {
   /** What is printed for each schedule: "Paused reports/nightly." */
   readonly message: (name: string) => string;
-  readonly patch: (state: ScheduleState) => ScheduleStatePatch;
+  readonly patch: (state: ScheduleState, schedule: FleetSchedule) => ScheduleStatePatch;
 }
 
 /** Changes the schedules that the call's first argument names, and prints a message for each. */
@@ -29,7 +29,10 @@ export async function changeSchedulesOf(
   const { args, isJson, output } = call;
   const targets = findTargets(schedules, args[0] ?? "");
   const states = await Promise.all(
-    targets.map(({ agent, schedule }) => connection.store.update({ agent, schedule }, patch)),
+    targets.map((target) => {
+      const { agent, schedule } = target;
+      return connection.store.update({ agent, schedule }, (state) => patch(state, target));
+    }),
   );
   if (isJson)
     output.json(targets.map(({ agent, schedule }, index) => ({ agent, schedule, state: states[index] })));

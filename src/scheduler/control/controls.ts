@@ -61,8 +61,12 @@ export class ScheduleControls {
     await store.changePause(agent, AGENT_RESUMED);
   }
 
-  enable(agent: string, schedule: string | undefined): Promise<void> {
-    return this.#changeAll(agent, schedule, enabled(this.#context.clock.now()));
+  async enable(agent: string, schedule: string | undefined): Promise<void> {
+    const { roster, clock } = this.#context;
+    const now = clock.now();
+    const change = (key: ScheduleKey): Promise<unknown> =>
+      this.#planner.change(key, enabled(now, roster.find(key)?.schedule));
+    await Promise.all(this.#keys(agent, schedule).map(change));
   }
 
   async disable(agent: string, schedule: string | undefined): Promise<void> {

@@ -7,6 +7,7 @@ import { NO_SLOT } from "../../state/claim-rules.js";
 import { invalidArgument, invalidOption, readInstant, requireMap } from "../arguments.js";
 import { NO_END } from "../planning/state-after-job.js";
 import { parseInterval } from "../timing/interval.js";
+import { isAutomatic, type Schedule } from "../timing/schedule.js";
 
 /** Temporary advice for a schedule: a different interval, one extra run, or both. It replaces earlier advice. */
 export interface HintOptions {
@@ -44,12 +45,16 @@ export const AGENT_RESUMED: PauseDecision = (pause) => (pause === undefined ? un
 
 export const RESUMED: ScheduleStatePatch = { paused_until: null };
 
-/** Slots count from now on: a disabled schedule has none. */
-export function enabled(now: Date): (state: ScheduleState) => ScheduleStatePatch {
-  const accounted_until = now.toISOString();
+/** Slots count from now on: a disabled schedule has none, and one without times has none until it is defined anew. */
+export function enabled(
+  now: Date,
+  schedule: Pick<Schedule, "type"> | undefined,
+): (state: ScheduleState) => ScheduleStatePatch {
+  const isCounted = schedule === undefined || isAutomatic(schedule);
+  const since = isCounted ? { accounted_until: now.toISOString() } : {};
   return ({ status, claim }) => {
     if (status !== "disabled") return {};
-    return claim == null ? { status: "idle", ...NO_SLOT, accounted_until } : { status: "running" };
+    return claim == null ? { status: "idle", ...NO_SLOT, ...since } : { status: "running" };
   };
 }
 
