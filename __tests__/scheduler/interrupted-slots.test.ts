@@ -91,16 +91,18 @@ describe("a slot whose process died", () => {
       0,
     ],
   ])(
-    "on request keeps its time, and the planned one that came due beside it is counted: %s",
+    "on request keeps its time, and the planned one that came due beside it is counted and told: %s",
     async (_, schedule, plan, count) => {
       const beside = { next_run_at: "2026-02-28T23:58:00.000Z", ...plan };
-      const { jobs, state } = await afterCrash(schedule, {
+      const { jobs, state, events } = await afterCrash(schedule, {
         claim: claim("manual"),
         missed_count: 3,
         ...beside,
       });
       expect(jobs).toMatchObject([{ slot: SLOT, attempt: 2, trigger: "retry" }]);
       expect(await state("a", "x")).toMatchObject({ missed_count: 3 + count });
+      const told = events.filter((event) => /^(skipped|missed) a\/x .*23:58/.test(event));
+      expect(told).toHaveLength(count);
       expect(await state("a", "x")).not.toHaveProperty("accounted_until");
     },
   );

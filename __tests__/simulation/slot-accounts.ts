@@ -73,13 +73,12 @@ export class SlotAccounts {
 
   changed(name: string, before: KnownState, after: KnownState): void {
     const { world, definitionsOf } = this.#options;
-    const counted = (after.missed_count ?? 0) - (before.missed_count ?? 0);
-    // What a store counts when it finds a process dead, no scheduler is there to tell.
-    const isRecovery =
-      after.retry != null && before.claim != null && after.claim == null && before.retry == null;
-    if (counted > 0 && !isRecovery) {
+    const told = (after.missed_count ?? 0) - (before.missed_count ?? 0);
+    // A slot that is kept to be counted later is as good as counted.
+    const counted = told + keptBeside(after) - keptBeside(before);
+    if (told > 0) {
       const owed = this.#owed.get(name) ?? [];
-      owed.push({ count: counted, atMs: world.nowMs });
+      owed.push({ count: told, atMs: world.nowMs });
       this.#owed.set(name, owed);
     }
     const isSame =
@@ -273,4 +272,9 @@ export class SlotAccounts {
       if (this.#options.isOnGrid(schedule, atMs)) count++;
     return count;
   }
+}
+
+/** Whether a slot of the state is still to be counted, because it came due beside a job on request that is tried again. */
+function keptBeside({ retry }: KnownState): number {
+  return retry?.beside == null ? 0 : 1;
 }

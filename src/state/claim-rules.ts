@@ -156,7 +156,7 @@ export function interruption(state: Partial<ScheduleState>, now: Date): Schedule
   const waitMs = WAITS_MS[times] ?? 0;
   return {
     ...common,
-    ...dueBeside(state, now),
+    ...gridBeside(state),
     interrupted_count: times,
     retry: again == null ? { ...interruptedSlot(state, now), attempt } : { ...again, attempt },
     next_run_at: isoText(new Date(now.getTime() + waitMs)),
@@ -167,6 +167,7 @@ export function interruption(state: Partial<ScheduleState>, now: Date): Schedule
 export interface FailedTry {
   /** How many attempts have failed by now. */
   readonly failures: number;
+  readonly failedAt: Date;
   /** When the next one is due. */
   readonly at: Date;
   /** The id of the item that the job worked on. */
@@ -176,10 +177,10 @@ export interface FailedTry {
 /** What a job of a slot that failed leaves behind where it is tried again: the slot, and when. */
 export function failedTry(
   state: Partial<ScheduleState>,
-  { failures, at, workItem }: FailedTry,
+  { failures, failedAt, at, workItem }: FailedTry,
 ): ScheduleStatePatch {
   const { retry, interrupted_count } = state;
-  const slot = retry ?? { ...interruptedSlot(state, at), attempt: 1 };
+  const slot = retry ?? { ...interruptedSlot(state, failedAt), attempt: 1 };
   const next_run_at = isoText(at);
   const next = { ...slot, attempt: slot.attempt + 1, failures, at: next_run_at };
   return {
@@ -217,16 +218,8 @@ export function slotBeside(state: Partial<ScheduleState>, now: Date): Date | und
   return plannedMs <= now.getTime() && !isOwn ? new Date(plannedMs) : undefined;
 }
 
-/** What counts that time, where no scheduler does. */
-export function dueBeside(state: Partial<ScheduleState>, now: Date): ScheduleStatePatch {
-  const slot = slotBeside(state, now);
-  if (slot === undefined) return gridBeside(state);
-  const lastMs = Math.max(slot.getTime(), isoTimeMs(state.last_missed_at) ?? -Infinity);
-  return { missed_count: (state.missed_count ?? 0) + 1, last_missed_at: isoText(lastMs) };
-}
-
 /** A cron time that waited already when a job was requested counts with the times before the slot that is kept. */
-function gridBeside({
+export function gridBeside({
   claim,
   retry,
   next_run_at,
@@ -240,13 +233,15 @@ function gridBeside({
 }
 
 /** The first attempt at a slot. A state that says `running` without a claim knows only when its run began. */
-export function interruptedSlot(
-  { claim, next_run_at, last_run_at }: Partial<ScheduleState>,
-  now: Date,
-): Omit<SlotRetry, "attempt"> {
+export function interruptedSlot(state: Partial<ScheduleState>, now: Date): Omit<SlotRetry, "attempt"> {
+  const { claim, next_run_at, last_run_at } = state;
   if (claim != null) {
     const slot = { slot: claim.slot, trigger: triggerBy(claim.source), source: claim.source };
-    return claim.source === "manual" ? { ...slot, job_id: claim.job_id } : slot;
+    if (claim.source !== "manual") return slot;
+    // A scheduler counts it when the slot is over, and says so.
+    const beside = slotBeside(state, now);
+    const requested = { ...slot, job_id: claim.job_id };
+    return beside === undefined ? requested : { ...requested, beside: isoText(beside) };
   }
   const startedAt = last_run_at ?? isoText(now);
   const isDue = (isoTimeMs(next_run_at) ?? Infinity) <= (isoTimeMs(startedAt) ?? now.getTime());

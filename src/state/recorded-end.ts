@@ -5,7 +5,7 @@ import {
   backfillAfter,
   backfillSlot,
   completion,
-  dueBeside,
+  gridBeside,
   interruptedSlot,
   interruption,
   isBesideRetry,
@@ -52,7 +52,7 @@ export function recordedEnd(
       last_job: ended,
       retry,
       interrupted_count,
-      ...dueBeside(state, now),
+      ...gridBeside(state),
     });
   }
   return completion(state, {

@@ -77,6 +77,8 @@ export interface SlotRetry {
   readonly failures?: number | null | undefined;
   /** ISO time of the next attempt after a failure, which a pause may put off. */
   readonly at?: string | null | undefined;
+  /** ISO time of the planned slot that came due beside the requested job: it is counted when this slot is over. */
+  readonly beside?: string | null | undefined;
   /** The first job of a slot that was requested: its request has the prompt and data for every attempt. */
   readonly job_id?: string | null | undefined;
   /** The id of the work item that the last attempt worked on: the next one asks its source for it. */

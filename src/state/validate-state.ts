@@ -91,6 +91,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map(
           source: oneOf(PLAN_SOURCES),
           failures: count,
           at: time,
+          beside: time,
           job_id: text,
           work_item: text,
         }),

@@ -26,7 +26,7 @@ export function nextTry(
   if (delayMs === undefined || !isTriedAgain(schedule.retries, failures, status)) return undefined;
   const at = new Date(failedAt.getTime() + delayMs);
   return at.getTime() < nextTimeOf(schedule, state, failedAt)
-    ? failedTry(state, { failures, at, workItem })
+    ? failedTry(state, { failures, failedAt, at, workItem })
     : undefined;
 }
 

@@ -16,7 +16,7 @@ import { planBackfill } from "./backfill.js";
 import { countedFailures, type RunParts } from "./failed-run.js";
 import { type Plan, planNextRun } from "./governor.js";
 import { nextTry } from "./next-try.js";
-import { type ReplacedPlan, type UnrunSlots, unrunSlots } from "./unrun-slots.js";
+import { type ReplacedPlan, type UnrunSlots, unrunSlots, withBeside } from "./unrun-slots.js";
 import type { Schedule } from "../timing/schedule.js";
 
 /** A pause without an end. */
@@ -228,7 +228,10 @@ function planned(
   // The plan of an interval is its only slot: it was run, unless the claim is of a job that was triggered beside it.
   const { claim } = state;
   const isOnly =
-    schedule?.type === "interval" && claim?.slot === state.next_run_at && claim?.source !== "manual";
+    schedule?.type === "interval" &&
+    claim?.slot === state.next_run_at &&
+    claim?.source !== "manual" &&
+    state.retry == null;
   return end.isRun && isOnly ? { patch, plan } : counted({ ...input, after, isRun: end.isRun }, patch, plan);
 }
 
@@ -243,7 +246,9 @@ function counted(
   plan: Plan | undefined,
 ): Conclusion {
   const { now, schedule, state } = replaced;
-  const unrun = unrunSlots({ ...replaced, plan });
+  const passed = unrunSlots({ ...replaced, plan });
+  const beside = replaced.after.retry == null ? state.retry?.beside : undefined;
+  const unrun = beside == null ? passed : withBeside(beside, passed);
   // What passes during a pause is counted when the schedule is planned again.
   const isHeldBack = schedule?.type === "cron" && (plan?.source === "paused" || plan?.source === "manual");
   // From when times are counted stays while a slot is tried again: its time may lie ahead, where a clock was set back.

@@ -34,7 +34,7 @@ export function unrunSlots(replaced: ReplacedPlan): UnrunSlots | undefined {
   const { now, schedule, state, after, plan } = replaced;
   // A slot that is tried again is still open. A planned time that came due beside it is dropped.
   if (after.retry != null) {
-    const beside = replaced.isRun ? undefined : slotBeside(state, now);
+    const beside = replaced.isRun || after.retry.beside != null ? undefined : slotBeside(state, now);
     return beside && single(beside.getTime());
   }
   // A past slot that was run anew takes none of the schedule's times away.
@@ -58,6 +58,18 @@ export function unrunSlots(replaced: ReplacedPlan): UnrunSlots | undefined {
   const isOrder = triedMs === undefined && state.next_run_source === "manual";
   const fromMs = isOrder ? (isoTimeMs(state.claim?.claimed_at) ?? now.getTime()) : plannedMs;
   return together(together(grid(countedMs, plannedMs - 1), own), grid(fromMs, Infinity));
+}
+
+/** With the planned slot that came due beside a requested job, and was kept until the slot of that job was over. */
+export function withBeside(beside: string, unrun: UnrunSlots | undefined): UnrunSlots | undefined {
+  const atMs = isoTimeMs(beside);
+  if (atMs === undefined || unrun === undefined) return atMs === undefined ? unrun : single(atMs);
+  const { slot, lastSlot, count } = unrun;
+  return {
+    slot: new Date(Math.min(atMs, slot.getTime())),
+    lastSlot: new Date(Math.max(atMs, lastSlot.getTime())),
+    count: count + 1,
+  };
 }
 
 /** Whether the claim is of the planned slot, and not of a job that was triggered beside it. */
