@@ -168,9 +168,10 @@ function dropBeside(input: PlanningInput, changes: ScheduleStatePatch, end: Slot
   const { state, isPlannedHere } = input;
   if (!isRetried(state)) return planAfter(input, withPlan(changes, planIn(state)));
   const ended = { ...changes, ...NO_SLOT };
-  return isPlannedHere === false
-    ? { patch: ended, plan: undefined }
-    : planned(input, ended, { ...state, ...ended }, end);
+  if (isPlannedHere !== false) return planned(input, ended, { ...state, ...ended }, end);
+  const beside = state.retry?.beside;
+  const unrun = beside == null ? undefined : withBeside(beside, undefined);
+  return withUnrun(state, { patch: ended, plan: undefined, unrun });
 }
 
 /** A slot that is dropped because its agent was busy: the next one counts from it, or it would be due again at once. */
@@ -257,14 +258,16 @@ function counted(
   if (isOpen && unrun === undefined) return { patch, plan };
   if (!isOpen && (isHeldBack || replaced.after.accounted_until != null))
     Object.assign(patch, { accounted_until: isHeldBack ? isoText(now) : null });
-  if (unrun === undefined) return { patch, plan };
+  return unrun === undefined ? { patch, plan } : withUnrun(state, { patch, plan, unrun });
+}
+
+/** The conclusion, with its slots counted in the state. */
+function withUnrun(state: Partial<ScheduleState>, conclusion: Conclusion): Conclusion {
+  const { patch, plan, unrun } = conclusion;
+  if (unrun === undefined) return conclusion;
   const missed_count = (state.missed_count ?? 0) + unrun.count;
   const lastMs = Math.max(unrun.lastSlot.getTime(), isoTimeMs(state.last_missed_at) ?? -Infinity);
-  return {
-    patch: Object.assign(patch, { missed_count, last_missed_at: isoText(lastMs) }),
-    plan,
-    unrun,
-  };
+  return { patch: Object.assign({}, patch, { missed_count, last_missed_at: isoText(lastMs) }), plan, unrun };
 }
 
 /** The plan in the state, unless its slot is used up: the slot of the claim, or without a claim the planned one. */
