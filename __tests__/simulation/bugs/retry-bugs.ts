@@ -1,13 +1,20 @@
 /** Bugs of slots that are tried again, and of what comes due beside them. */
 import type * as nextTry from "../../../src/scheduler/planning/next-try.js";
 import type * as stateAfterJob from "../../../src/scheduler/planning/state-after-job.js";
+import type * as unrunSlots from "../../../src/scheduler/planning/unrun-slots.js";
 import type * as claimRules from "../../../src/state/claim-rules.js";
+import type { ScheduleStatePatch } from "../../../src/state/schedule-state.js";
 import { type PlantedBug, seam } from "../seams.js";
 
 export const RETRY_BUGS: readonly PlantedBug[] = [
   {
     name: "what comes due beside a job that is tried again is forgotten",
-    seams: [seam<typeof claimRules>("state/claim-rules", () => ({ slotBeside: () => undefined }))],
+    seams: [
+      seam<typeof claimRules>("state/claim-rules", ({ failedTry }) => ({
+        slotBeside: () => undefined,
+        failedTry: (...given) => withoutBeside(failedTry(...given)),
+      })),
+    ],
     seed: 45,
     breaks: ["every slot is a run or a counted skip"],
   },
@@ -15,11 +22,16 @@ export const RETRY_BUGS: readonly PlantedBug[] = [
     name: "what comes due beside a job whose process dies is forgotten",
     seams: [
       seam<typeof claimRules>("state/claim-rules", ({ interruption }) => ({
-        interruption: (...given) => {
-          const { missed_count: _, last_missed_at: __, ...rest } = interruption(...given);
-          return rest;
-        },
+        interruption: (...given) => withoutBeside(interruption(...given)),
       })),
+    ],
+    seed: 11,
+    breaks: ["every slot is a run or a counted skip"],
+  },
+  {
+    name: "what came due beside a requested job is not counted when that is over",
+    seams: [
+      seam<typeof unrunSlots>("scheduler/planning/unrun-slots", () => ({ withBeside: (_, unrun) => unrun })),
     ],
     seed: 11,
     breaks: ["every slot is a run or a counted skip"],
@@ -54,3 +66,7 @@ export const RETRY_BUGS: readonly PlantedBug[] = [
     breaks: ["an interval counts from completion", "no silence"],
   },
 ];
+
+function withoutBeside(patch: ScheduleStatePatch): ScheduleStatePatch {
+  return patch.retry == null ? patch : { ...patch, retry: { ...patch.retry, beside: null } };
+}
